@@ -1,0 +1,108 @@
+// The engine: one model on one device, a step loop on its own thread, many sessions.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "engine/events.h"
+#include "memory/allocator.h"
+#include "model/model_spec.h"
+#include "model/weights.h"
+#include "ops/sampling.h"
+
+namespace octavo {
+
+struct EngineOptions {
+  int32_t maxSequences = 256;     // running at once
+  int32_t maxBatchTokens = 8192;  // token budget a step
+  int32_t blockSize = 32;         // 16, 32 or 64
+  std::optional<DType> dtype;     // activations and weights; absent: fp32 activations over the file's dtypes
+                                  // on the CPU, the checkpoint's dtype on CUDA
+  std::optional<DType> kvDType;   // absent: the activations'
+  size_t memoryLimit = 0;         // bytes the device may hold for us, everything included
+  size_t kvBytes = 0;             // 0: what the limit leaves, at most maxSequences · context
+};
+
+/** What the caller asks of one generation. */
+struct RequestSpec {
+  std::vector<int32_t> prompt;        // whole context; what the session's KV already holds of it is reused
+  int32_t maxNewTokens = 0;
+  SamplingParams sampling;            // position, history*, bias* are filled by the engine
+  std::vector<LogitBias> biases;
+  std::vector<int32_t> stopTokens;    // EOS set; the stop token itself is emitted
+  int32_t topLogprobs = 0;            // 0 … 20
+  bool score = false;                 // no generation: logits of every prompt position
+  int32_t credits = 0;                // tokens that may be produced before `grant`
+};
+
+struct SessionReport {
+  SessionId id = 0;
+  int64_t blocks = 0;
+  size_t bytes = 0;
+  int64_t tokens = 0;         // whose KV is held
+  std::string state;          // "idle" "waiting" "running"
+};
+
+struct EngineReport {
+  std::vector<LedgerLine> lines;
+  RegionStatistics regions[kRegionCount];
+  DeviceMemoryUse driver;
+  size_t limit = 0;
+  size_t contextBytes = 0;    // measured when the device was opened: driver's figure less ours
+  int64_t blocksTotal = 0, blocksFree = 0, blocksInFlight = 0;
+  size_t blockBytes = 0;
+  std::vector<SessionReport> sessions;
+  int64_t running = 0, waiting = 0;
+  uint64_t steps = 0;
+};
+
+/**
+ * Thread-safe. The event callback is called from the engine thread only to say that `drain` has
+ * something; it is not called again before `drain`.
+ */
+class Engine {
+ public:
+  /**
+   * Validates, plans, then takes memory, in that order. Blocking (run it off the JS thread). Throws any
+   * ErrorCode; on a throw everything is given back.
+   */
+  static std::unique_ptr<Engine> load(std::shared_ptr<Device> device, ModelSpec spec, WeightManifest manifest,
+                                      EngineOptions options, std::function<void(LoadProgress)> progress,
+                                      const std::atomic<bool>& cancelled, std::function<void()> onEvents,
+                                      std::shared_ptr<Clock> clock = nullptr);
+  ~Engine();  // dispose()
+
+  SessionId createSession();
+  /**
+   * Cancels what runs and takes every block off the session before it returns. `whenReusable`, if given,
+   * is called once (from the engine thread, or at once) when the fence has passed. Unknown ids are fine.
+   */
+  void disposeSession(SessionId session, std::function<void()> whenReusable = nullptr);
+
+  /** Throws kInvalidArgument, kContextExceeded, kRequestTooLarge, kSessionBusy, kDisposed. */
+  RequestId submit(SessionId session, RequestSpec request);
+  /** The terminal event follows within one step. Unknown or finished ids are fine. */
+  void cancel(RequestId request);
+  /** Allows `tokens` more tokens to be produced for the request. */
+  void grant(RequestId request, int32_t tokens);
+
+  /** Moves out everything produced since the last call. */
+  EngineEvents drain();
+  EngineReport report() const;
+  /** Throws kInternal when an invariant (pool, ledger, allocator) is broken. */
+  void check() const;
+
+  /** Cancels everything, joins the thread, frees all memory. Idempotent; blocks for at most one step. */
+  void dispose();
+
+ private:
+  Engine();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace octavo

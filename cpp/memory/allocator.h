@@ -1,0 +1,80 @@
+// The one owner of memory: regions with limits, every allocation named in the ledger.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "device/device.h"
+#include "memory/ledger.h"
+
+namespace octavo {
+
+class DeviceAllocator;
+
+/** A live allocation; releasing or destroying it gives the bytes back. Move-only. */
+class Allocation {
+ public:
+  Allocation() = default;
+  Allocation(Allocation&& other) noexcept;
+  Allocation& operator=(Allocation&& other) noexcept;
+  ~Allocation() { release(); }
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  explicit operator bool() const { return data_ != nullptr; }
+  void release() noexcept;
+
+ private:
+  friend class DeviceAllocator;
+  std::shared_ptr<DeviceAllocator> allocator_;
+  void* data_ = nullptr;
+  size_t bytes_ = 0;   // as taken from the device (rounded)
+  Region region_ = Region::kWorkspace;
+  Owner owner_;
+  std::string tag_;
+};
+
+/** Counters of one region, in PyTorch's words where they exist. */
+struct RegionStatistics {
+  size_t limitBytes = 0;
+  size_t allocatedBytes = 0, allocatedPeakBytes = 0;
+  uint64_t allocations = 0, frees = 0, failures = 0;
+};
+
+/**
+ * Takes memory from a device within limits. Thread-safe. Always held by shared_ptr (allocations keep it).
+ * Sizes are rounded up to 512 bytes. Complexity of allocate: the device's own.
+ */
+class DeviceAllocator : public std::enable_shared_from_this<DeviceAllocator> {
+ public:
+  static std::shared_ptr<DeviceAllocator> create(std::shared_ptr<Device> device);
+
+  /** A region's ceiling in bytes; the default is unlimited. Lowering below what is held refuses new requests only. */
+  void setLimit(Region region, size_t bytes);
+  /** Throws kOutOfMemory (limit, held, asked; or what the device had free), kInvalidArgument for 0 bytes. */
+  Allocation allocate(Region region, size_t bytes, Owner owner, const std::string& tag);
+
+  Ledger& ledger() { return ledger_; }
+  Device& device() { return *device_; }
+  std::shared_ptr<Device> sharedDevice() { return device_; }
+  RegionStatistics statistics(Region region) const;
+
+  /** Test hook: the n-th allocation from now (1 = next) fails as if the device were full; 0 disarms. */
+  void failAfter(uint64_t allocations) { failAfter_ = allocations; }
+  /** Throws kInternal when counters and ledger disagree. */
+  void check() const;
+
+ private:
+  friend class Allocation;
+  explicit DeviceAllocator(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  void free(Region region, void* data, size_t bytes, Owner owner, const std::string& tag) noexcept;
+
+  std::shared_ptr<Device> device_;
+  Ledger ledger_;
+  mutable std::mutex mutex_;
+  std::array<RegionStatistics, kRegionCount> regions_;
+  std::atomic<uint64_t> failAfter_{0};
+};
+
+}  // namespace octavo

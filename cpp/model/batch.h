@@ -1,0 +1,41 @@
+// One step's input: flat tokens of many sequences. Host form (BatchBuilder's) and device form.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kv/block_pool.h"
+#include "ops/tensor.h"
+
+namespace octavo {
+
+/** One sequence's share of a step. */
+struct BatchSequence {
+  std::vector<int32_t> tokens;           // to compute, in order
+  int32_t start = 0;                     // position of the first of them
+  const std::vector<BlockId>* blocks = nullptr;  // covers start + tokens.size() tokens at least
+  bool everyLogit = false;               // logits of all its tokens, else of the last only…
+  bool noLogit = false;                  // …or of none (a prefill chunk that is not the last)
+};
+
+/** Largest values a step may have; sizes the device and pinned buffers. */
+struct BatchLimits {
+  int32_t maxTokens = 0, maxSequences = 0, maxBlocksPerSequence = 0, maxLogitRows = 0;
+};
+
+/** Host arrays of a batch, laid out as they are uploaded. */
+struct Batch {
+  std::vector<int32_t> tokens;         // [T]
+  std::vector<int32_t> positions;      // [T]
+  std::vector<int64_t> slots;          // [T]
+  std::vector<int32_t> queryStart;     // [S + 1]
+  std::vector<int32_t> contextLength;  // [S]
+  std::vector<int32_t> blockTable;     // [S, tableStride], unused entries −1
+  std::vector<int32_t> logitRows;      // [R] row indices in T whose logits are wanted, in sequence order
+  int32_t tableStride = 0, maxQueryLength = 0, maxContextLength = 0;
+
+  /** Throws kInternal when a limit is passed or a block table is too short. */
+  static Batch build(const std::vector<BatchSequence>& sequences, int32_t blockSize, const BatchLimits& limits);
+};
+
+}  // namespace octavo

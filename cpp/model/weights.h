@@ -1,0 +1,73 @@
+// Weights: from files, through a fixed pinned ring, to their final place on the device.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "memory/allocator.h"
+#include "model/model_spec.h"
+#include "ops/tensor.h"
+
+namespace octavo {
+
+/** A piece of a file: rows of a parameter, concatenated along the first dimension in part order. */
+struct WeightPart {
+  int32_t file = 0;              // index in WeightManifest::files
+  uint64_t offset = 0;           // from the start of the file
+  uint64_t bytes = 0;
+  DType dtype = DType::kF32;
+  std::vector<int64_t> shape;    // of the part
+};
+
+struct WeightEntry {
+  std::string name;              // canonical
+  std::vector<WeightPart> parts;
+};
+
+struct WeightManifest {
+  std::vector<std::string> files;
+  std::vector<WeightEntry> entries;
+
+  /**
+   * Checks the manifest against the spec and the files on disk: every parameter once, shapes and byte
+   * counts right, every range inside its file. Opens the files, takes no device memory.
+   * Throws kCheckpointMismatch, kCheckpointInvalid, kIoFailed naming tensor and file.
+   */
+  void validate(const ModelSpec& spec) const;
+};
+
+struct LoadProgress {
+  uint64_t doneBytes = 0, totalBytes = 0;
+};
+
+/** The parameters of a model on a device; one arena in region weights. */
+class Weights {
+ public:
+  /**
+   * Streams a validated manifest. `dtype` is what matrices are stored as (kF32/kBF16/kF16);
+   * when `keepFileDType`, each parameter keeps its file's dtype instead (the CPU device).
+   * `progress` is called from this thread about every 64 MiB; `cancelled` is polled as often.
+   * Throws kOutOfMemory, kIoFailed, kCancelled; on a throw nothing stays allocated.
+   */
+  static Weights load(DeviceAllocator& allocator, const ModelSpec& spec, const WeightManifest& manifest,
+                      DType dtype, bool keepFileDType,
+                      const std::function<void(LoadProgress)>& progress, const std::atomic<bool>& cancelled);
+
+  /** Bytes `load` will take in region weights (each parameter aligned to 256). */
+  static size_t plannedBytes(const ModelSpec& spec, const WeightManifest& manifest, DType dtype,
+                             bool keepFileDType);
+
+  Matrix matrix(const std::string& name) const;  // throws kInternal when absent
+  Vector vector(const std::string& name) const;  // data == nullptr when absent
+  size_t bytes() const { return arena_.bytes(); }
+
+ private:
+  struct Parameter { size_t offset; DType dtype; std::vector<int64_t> shape; };
+  Allocation arena_;
+  std::map<std::string, Parameter> parameters_;
+};
+
+}  // namespace octavo

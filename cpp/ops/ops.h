@@ -1,0 +1,79 @@
+// The table of kernels. The CPU implementation is the definition; every other is tested against it.
+// Any float dtype (fp32, bf16, fp16) is accepted for every tensor of an op unless stated, in any mix of
+// activation and weight; arithmetic and accumulation are fp32, the result is rounded once.
+// All ops are deterministic and stream-ordered. Shapes are checked by the caller (model, binding).
+#pragma once
+
+#include "device/device.h"
+#include "ops/sampling.h"
+#include "ops/tensor.h"
+
+namespace octavo {
+
+class Ops {
+ public:
+  virtual ~Ops() = default;
+
+  /** out[i] = from[i], converted. Any pair of float dtypes. */
+  virtual void convert(void* out, DType outType, const void* from, DType fromType, int64_t count,
+                       Stream& stream) = 0;
+
+  /** out[t] = table[tokens[t]]. tokens: int32 [out.rows] in device memory. Ids outside the table give a row of zeros. */
+  virtual void embedding(const Matrix& out, const int32_t* tokens, const Matrix& table, Stream& stream) = 0;
+
+  /** out[r] = from[rows[r]]; rows: int32 [out.rows] in device memory. */
+  virtual void gatherRows(const Matrix& out, const Matrix& from, const int32_t* rows, Stream& stream) = 0;
+
+  /** out = x / sqrt(mean(x²) + epsilon) * weight, over columns. out may be x. */
+  virtual void rmsNorm(const Matrix& out, const Matrix& x, const Vector& weight, float epsilon,
+                       Stream& stream) = 0;
+
+  /** residual += x, then out = rmsNorm(residual): the norm reads the rounded residual. out may be x. */
+  virtual void addRmsNorm(const Matrix& out, const Matrix& residual, const Matrix& x, const Vector& weight,
+                          float epsilon, Stream& stream) = 0;
+
+  /** y += x, elementwise. */
+  virtual void add(const Matrix& y, const Matrix& x, Stream& stream) = 0;
+
+  /** RMSNorm over the dim of every head, in place: heads.dim == weight.size. */
+  virtual void headNorm(const Heads& heads, const Vector& weight, float epsilon, Stream& stream) = 0;
+
+  /**
+   * out[m, n] = Σ_k x[m, k] · weight[n, k] + bias[n]. weight is [N, K] as checkpoints store it; bias may
+   * be absent; any M, N, K ≥ 1; out.dtype may differ (fp32 logits).
+   */
+  virtual void linear(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
+                      Stream& stream) = 0;
+
+  /**
+   * Rotates queries and keys in place, half-split pairs (i, i + dim/2):
+   * angle = positions[t] · inverseFrequencies[i] in fp32; cos and sin are multiplied by `magnitude`.
+   * positions: int32 [tokens], inverseFrequencies: fp32 [dim / 2], both in device memory.
+   */
+  virtual void rope(const Heads& query, const Heads& key, const int32_t* positions,
+                    const float* inverseFrequencies, float magnitude, Stream& stream) = 0;
+
+  /**
+   * Stores keys and values of a step. slots: int64 [tokens], slot = block · blockSize + offset;
+   * negative slots are skipped.
+   */
+  virtual void kvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, const Heads& value,
+                       const int64_t* slots, Stream& stream) = 0;
+
+  /**
+   * Causal attention over the paged cache, ragged: query token i of sequence s stands at position
+   * contextLength[s] − queryLength[s] + i and sees keys j ≤ position (and j > position − window when
+   * window > 0). Query head h reads KV head h / (heads / kvHeads). softmax(q·k·scale)·v.
+   * Work and result of a sequence do not depend on the other sequences of the batch.
+   */
+  virtual void pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
+                              const AttentionBatch& batch, float scale, int32_t window, Stream& stream) = 0;
+
+  /** out[r, i] = silu(gateUp[r, i]) · gateUp[r, columns + i]; gateUp is [rows, 2 · out.columns]. */
+  virtual void swiglu(const Matrix& out, const Matrix& gateUp, Stream& stream) = 0;
+
+  /** Picks a token a row; see ops/sampling.h for the definition. */
+  virtual void sample(const SampleArguments& arguments, Stream& stream) = 0;
+};
+
+}  // namespace octavo

@@ -1,0 +1,63 @@
+// Non-owning views of device memory. Shapes are in elements; rows are contiguous, `stride` apart.
+#pragma once
+
+#include <cstdint>
+
+#include "base/dtype.h"
+
+namespace octavo {
+
+/** [rows, columns], row r starts at data + r * stride elements. */
+struct Matrix {
+  void* data = nullptr;
+  DType dtype = DType::kF32;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t stride = 0;
+};
+
+/** [size]; data == nullptr means "absent" where an op allows it (bias). */
+struct Vector {
+  const void* data = nullptr;
+  DType dtype = DType::kF32;
+  int64_t size = 0;
+};
+
+/** [tokens, heads, dim]; token t, head h starts at data + t * tokenStride + h * dim elements. */
+struct Heads {
+  void* data = nullptr;
+  DType dtype = DType::kF32;
+  int64_t tokens = 0;
+  int32_t heads = 0;
+  int32_t dim = 0;
+  int64_t tokenStride = 0;
+};
+
+/** The paged KV cache: [block][layer][k|v][kvHead][token][dim], blocks end to end. */
+struct KvCacheView {
+  void* data = nullptr;
+  DType dtype = DType::kF32;
+  int64_t blocks = 0;
+  int32_t layers = 0;
+  int32_t kvHeads = 0;
+  int32_t blockSize = 0;  // tokens a block: 16, 32 or 64
+  int32_t headDim = 0;
+};
+
+/**
+ * A flat batch of sequences. Sequence s owns tokens queryStart[s] … queryStart[s+1]; its tokens are the
+ * last ones of a context of contextLength[s] tokens (this step's included). All pointers are device
+ * memory. Entries of a table row past ceil(contextLength / blockSize) are never read.
+ */
+struct AttentionBatch {
+  int32_t sequences = 0;
+  int32_t tokens = 0;
+  const int32_t* queryStart = nullptr;     // [sequences + 1]
+  const int32_t* contextLength = nullptr;  // [sequences]
+  const int32_t* blockTable = nullptr;     // [sequences, tableStride]
+  int32_t tableStride = 0;
+  int32_t maxQueryLength = 0;              // host copies of the largest values, for launch shapes
+  int32_t maxContextLength = 0;
+};
+
+}  // namespace octavo

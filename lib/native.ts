@@ -1,0 +1,199 @@
+/** The one door to the addon: its shape, and how it is found. */
+
+/** Numbers are JS numbers unless noted; ids fit 53 bits. Every native throw is an Error with `code`. */
+export interface NativeDeviceInfo {
+  id: string
+  name: string
+  computeMajor: number
+  computeMinor: number
+  multiprocessors: number
+  totalBytes: number
+  driverVersion: number
+}
+
+export interface NativeCudaStatus {
+  built: boolean
+  driverVersion: number
+  runtimeVersion: number
+  architectures: string
+  problem: string
+}
+
+export interface NativeRope {
+  inverseFrequencies: Float32Array
+  magnitude: number
+}
+
+export interface NativeLayer {
+  attention: {
+    heads: number
+    kvHeads: number
+    headDim: number
+    scale: number
+    window: number
+    rope: number
+    qkvBias: boolean
+    outputBias: boolean
+    queryKeyNorm: boolean
+  }
+  mlp: { intermediateSize: number; bias: boolean }
+}
+
+/** Mirrors cpp/model/model_spec.h. */
+export interface NativeModelSpec {
+  family: string
+  vocabularySize: number
+  sampledVocabulary: number
+  hiddenSize: number
+  contextLength: number
+  normEpsilon: number
+  tiedEmbeddings: boolean
+  ropes: NativeRope[]
+  layers: NativeLayer[]
+}
+
+export type NativeDType = 'fp32' | 'bf16' | 'fp16'
+
+export interface NativeWeightPart {
+  file: number
+  offset: number
+  bytes: number
+  dtype: NativeDType
+  shape: number[]
+}
+
+/** Mirrors cpp/model/weights.h. */
+export interface NativeWeightManifest {
+  files: string[]
+  entries: { name: string; parts: NativeWeightPart[] }[]
+}
+
+export interface NativeEngineOptions {
+  maxSequences: number
+  maxBatchTokens: number
+  blockSize: number
+  /** absent: see cpp/engine/engine.h */
+  dtype?: NativeDType
+  kvDType?: NativeDType
+  memoryLimit: number
+  kvBytes: number
+}
+
+export interface NativeRequest {
+  prompt: Int32Array
+  maxNewTokens: number
+  temperature: number
+  topK: number
+  topP: number
+  minP: number
+  repetitionPenalty: number
+  frequencyPenalty: number
+  presencePenalty: number
+  seed: bigint
+  biasTokens: Int32Array
+  biasValues: Float32Array
+  stopTokens: Int32Array
+  topLogprobs: number
+  score: boolean
+  credits: number
+}
+
+/** All tokens since the last call, as parallel arrays, then what ended. */
+export interface NativeEvents {
+  requests: Float64Array
+  tokens: Int32Array
+  logprobs: Float32Array
+  /** per token, or null where its request asked for none */
+  top: ({ tokens: Int32Array; logprobs: Float32Array } | null)[] | null
+  finished: NativeFinish[]
+}
+
+export interface NativeFinish {
+  request: number
+  reason: 'eos' | 'length' | 'cancelled' | 'failed'
+  code: string
+  message: string
+  promptTokens: number
+  cachedTokens: number
+  outputTokens: number
+  /** nanoseconds of a monotonic clock; 0 where not reached */
+  timings: { submitted: number; admitted: number; firstToken: number; finished: number }
+  logits: Float32Array | null
+}
+
+export interface NativeLedgerLine {
+  region: 'weights' | 'kv' | 'graph' | 'workspace' | 'pinned'
+  ownerKind: 'engine' | 'session' | 'request' | 'adapter' | 'graph'
+  ownerId: number
+  tag: string
+  bytes: number
+  peakBytes: number
+  count: number
+}
+
+export interface NativeReport {
+  lines: NativeLedgerLine[]
+  regions: {
+    region: NativeLedgerLine['region']
+    limitBytes: number
+    allocatedBytes: number
+    allocatedPeakBytes: number
+    allocations: number
+    frees: number
+    failures: number
+  }[]
+  driver: { freeBytes: number; totalBytes: number; processBytes: number | null }
+  limit: number
+  contextBytes: number
+  blocksTotal: number
+  blocksFree: number
+  blocksInFlight: number
+  blockBytes: number
+  sessions: { id: number; blocks: number; bytes: number; tokens: number; state: string }[]
+  running: number
+  waiting: number
+  steps: number
+}
+
+export interface NativeEngine {
+  readonly deviceId: string
+  createSession(): number
+  /** Synchronous part done on return; the promise settles when the fence has passed. */
+  disposeSession(session: number): Promise<void>
+  submit(session: number, request: NativeRequest): number
+  cancel(request: number): void
+  grant(request: number, tokens: number): void
+  report(): NativeReport
+  /** Throws OCTAVO_INTERNAL when an invariant is broken. */
+  check(): void
+  /** Idempotent. Blocks at most one step; memory is free on return; later calls throw OCTAVO_DISPOSED. */
+  dispose(): void
+  /** The same without blocking the JS thread. */
+  disposeAsync(): Promise<void>
+}
+
+export interface NativeLoad {
+  device: string
+  threads: number
+  spec: NativeModelSpec
+  manifest: NativeWeightManifest
+  options: NativeEngineOptions
+  onProgress: (doneBytes: number, totalBytes: number) => void
+  onEvents: (events: NativeEvents) => void
+}
+
+/** A raw device and its ops: the low-level SDK stands on it (lib/ops). Owned by lib/ops/native.ts. */
+export interface NativeAddon {
+  readonly version: string
+  readonly buildInfo: { cuda: boolean; architectures: string; compiler: string; sanitizer: boolean }
+  cudaStatus(): NativeCudaStatus
+  listDevices(): NativeDeviceInfo[]
+  /** Memory of a device now (bytes), without an engine. */
+  memoryUse(device: string): { freeBytes: number; totalBytes: number; processBytes: number | null }
+  /** `cancel()` makes the promise reject with OCTAVO_CANCELLED at the next chunk. */
+  loadEngine(load: NativeLoad): { promise: Promise<NativeEngine>; cancel: () => void }
+  /** Live native objects of this environment: 0 everywhere after the last dispose (tests assert it). */
+  liveObjects(): { engines: number; devices: number; buffers: number }
+  /** The low-level SDK; typed in lib/ops/native.ts. */
+  readonly ops: unknown
+}
