@@ -1,0 +1,45 @@
+/** Text in and out: what the engine needs of a tokenizer, a chat template and a detokenizer. */
+
+export interface Tokenizer {
+  /** Ids below this exist. */
+  readonly vocabularySize: number
+  readonly bosTokenId: number | null
+  readonly eosTokenIds: number[]
+  /** Special tokens written in the text are recognised; `addSpecialTokens` (default true) adds BOS and the like. */
+  encode(text: string, options?: { addSpecialTokens?: boolean }): number[]
+  /** Lossless: no clean-up of spaces. Special tokens are left out unless `keepSpecialTokens`. */
+  decode(ids: readonly number[], options?: { keepSpecialTokens?: boolean }): string
+  /** A fresh incremental detokenizer: the concatenation of its pieces equals `decode` of all its ids. */
+  detokenizer(options?: { keepSpecialTokens?: boolean }): Detokenizer
+}
+
+export interface Detokenizer {
+  /** Text that this token completes: '' while a character is unfinished; never half a character. */
+  push(id: number): string
+  /** What is left at the end: unfinished bytes become U+FFFD. */
+  flush(): string
+}
+
+export interface ChatMessage {
+  role: string
+  content: string | null | readonly unknown[]
+  [key: string]: unknown
+}
+
+export interface ChatTemplateOptions {
+  /** default true */
+  addGenerationPrompt?: boolean
+  tools?: readonly unknown[]
+  /** Anything else the template reads, such as `enable_thinking`. */
+  variables?: Record<string, unknown>
+}
+
+export interface ChatTemplate {
+  /** Throws OCTAVO_TEMPLATE_FAILED with the template's own words. */
+  render(messages: readonly ChatMessage[], options?: ChatTemplateOptions): string
+}
+
+export interface TextModel {
+  tokenizer: Tokenizer
+  template: ChatTemplate | null
+}
