@@ -5,7 +5,10 @@ import { JinjaTemplate } from './jinja-template.js'
 import type { TemplateSources } from './template-source.js'
 import type { ChatMessage, ChatTemplate, ChatTemplateOptions } from './types.js'
 
-/** A Jinja template. Its text holds the special tokens: encode it with `addSpecialTokens: false`. */
+/**
+ * A Jinja template. Its text holds the special tokens, BOS included: encode it with
+ * `addSpecialTokens: false`. Special tokens that a message spells out become special tokens too.
+ */
 export class JinjaChatTemplate implements ChatTemplate {
   private readonly parsed = new Map<string, JinjaTemplate>()
 

@@ -1,6 +1,6 @@
 /** What Python's `str` and `repr` make of a value of the Jinja library. */
 
-/** A value inside the library: its kind and, for lists and mappings, its members of the same kind. */
+/** A value inside the library: its kind; lists and mappings hold such values. */
 export interface RuntimeValue {
   type: string
   value: unknown
@@ -20,7 +20,8 @@ function pythonLiteral(item: RuntimeValue): string {
   if (Array.isArray(value)) return listLiteral(type, value as RuntimeValue[])
   if (value instanceof Map) {
     const entries = [...(value as Map<string, RuntimeValue>)]
-    return `{${entries.map(([key, member]) => `${quote(key)}: ${pythonLiteral(member)}`).join(', ')}}`
+    const pairs = entries.map(([key, member]) => `${quote(key)}: ${pythonLiteral(member)}`)
+    return `{${pairs.join(', ')}}`
   }
   // The library prints numbers as Python does: a float keeps its point.
   return value === undefined ? 'Undefined' : String(item)

@@ -45,7 +45,7 @@ test('special_tokens_map.json fills what tokenizer_config.json leaves out', asyn
   })
 })
 
-test('without tokenizer_config.json there are none, and the post-processor still adds its own', async () => {
+test('without tokenizer_config.json there are none; the post-processor still adds its own', async () => {
   await tokenizerWith({ 'tokenizer_config.json': null }, (tokenizer) => {
     expect(tokenizer.bosTokenId).toBeNull()
     expect(tokenizer.eosTokenIds).toEqual([])
