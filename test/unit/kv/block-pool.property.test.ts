@@ -59,7 +59,7 @@ test.each([11, 12, 13, 14])('random sessions agree with a model (seed %i)', (see
   const model = new ModelPool(blocks)
   let step = 1
 
-  for (let turn = 0; turn < 1500; turn++) {
+  for (let turn = 0; turn < 800; turn++) {
     const owner = random.between(1, 5)
     const held = model.owned.get(owner) ?? []
     const action = random.next()

@@ -119,7 +119,7 @@ test.each([1, 2, 3])('random allocations, transfers and frees agree with a model
   const regions: Region[] = ['weights', 'kv', 'graph', 'workspace', 'pinned']
   const kinds: OwnerKind[] = ['engine', 'session', 'request', 'adapter', 'graph']
 
-  for (let step = 0; step < 1500; step++) {
+  for (let step = 0; step < 400; step++) {
     const action = random.next()
     if (action < 0.5 || live.length === 0) {
       const [region, kind, owner] = [random.pick(regions), random.pick(kinds), random.between(0, 3)]
