@@ -52,7 +52,12 @@ export function smallSpec(
     contextLength: 256,
     normEpsilon: 1e-6,
     tiedEmbeddings: false,
-    ropes: [{ inverseFrequencies: Float32Array.from({ length: 8 }, (_, i) => 100 ** (-i / 8)), magnitude: 1 }],
+    ropes: [
+      {
+        inverseFrequencies: Float32Array.from({ length: 8 }, (_, i) => 100 ** (-i / 8)),
+        magnitude: 1,
+      },
+    ],
     layers: Array.from({ length: layers }, (_, index) => ({
       attention: { ...layer.attention, ...perLayer(index).attention },
       mlp: { ...layer.mlp, ...perLayer(index).mlp },
@@ -114,7 +119,11 @@ export function writeRandomModel(spec: NativeModelSpec, options: RandomModelOpti
   const jobs: { part: NativeWeightPart; bytes: Buffer }[] = []
 
   const entries = testing.parametersOf(spec).map(({ name, shape }) => {
-    const all = randomValues(name, shape.reduce((product, size) => product * size, 1), random)
+    const all = randomValues(
+      name,
+      shape.reduce((product, size) => product * size, 1),
+      random,
+    )
     values.set(name, all)
     let done = 0
     const parts = partRows(name, shape[0]!, spec).map((rows, index): NativeWeightPart => {
@@ -122,7 +131,13 @@ export function writeRandomModel(spec: NativeModelSpec, options: RandomModelOpti
       const count = (all.length / shape[0]!) * rows
       const bytes = encode(all.slice(done, done + count), dtype)
       done += count
-      const part = { file: 0, offset: 0, bytes: bytes.length, dtype, shape: [rows, ...shape.slice(1)] }
+      const part = {
+        file: 0,
+        offset: 0,
+        bytes: bytes.length,
+        dtype,
+        shape: [rows, ...shape.slice(1)],
+      }
       jobs.push({ part, bytes })
       return part
     })

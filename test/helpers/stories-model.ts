@@ -16,7 +16,10 @@ export const storiesSpec: NativeModelSpec = {
   tiedEmbeddings: true,
   ropes: [
     {
-      inverseFrequencies: Float32Array.from({ length: headDim / 2 }, (_, i) => 10000 ** ((-2 * i) / headDim)),
+      inverseFrequencies: Float32Array.from(
+        { length: headDim / 2 },
+        (_, i) => 10000 ** ((-2 * i) / headDim),
+      ),
       magnitude: 1,
     },
   ],
@@ -38,7 +41,8 @@ export const storiesSpec: NativeModelSpec = {
 
 /** Canonical name → tensors of the file, in the order they are stacked. */
 function tensorsOf(layer: number): Record<string, string[]> {
-  const from = (...names: string[]): string[] => names.map((name) => `model.layers.${layer}.${name}.weight`)
+  const from = (...names: string[]): string[] =>
+    names.map((name) => `model.layers.${layer}.${name}.weight`)
   return {
     'attention.norm': from('input_layernorm'),
     'attention.qkv': from('self_attn.q_proj', 'self_attn.k_proj', 'self_attn.v_proj'),
@@ -60,12 +64,17 @@ export function storiesManifest(): NativeWeightManifest {
   const entry = (name: string, tensors: string[]): NativeWeightManifest['entries'][number] => ({
     name,
     parts: tensors.map((tensor) => {
-      const { shape, data_offsets: [begin, end] } = header[tensor]!
+      const {
+        shape,
+        data_offsets: [begin, end],
+      } = header[tensor]!
       return { file: 0, offset: 8 + headerBytes + begin, bytes: end - begin, dtype: 'fp32', shape }
     }),
   })
   const layers = storiesSpec.layers.flatMap((_, layer) =>
-    Object.entries(tensorsOf(layer)).map(([name, tensors]) => entry(`layers.${layer}.${name}`, tensors)),
+    Object.entries(tensorsOf(layer)).map(([name, tensors]) =>
+      entry(`layers.${layer}.${name}`, tensors),
+    ),
   )
   return {
     files: [path],
@@ -78,7 +87,9 @@ export function storiesManifest(): NativeWeightManifest {
 }
 
 /** The published greedy continuations of the model. */
-export const storiesGolden = JSON.parse(readFileSync(join(folder, 'golden-greedy.json'), 'utf8')) as {
+export const storiesGolden = JSON.parse(
+  readFileSync(join(folder, 'golden-greedy.json'), 'utf8'),
+) as {
   prompt: string
   ids: number[]
 }[]

@@ -33,7 +33,8 @@ class ModelPool {
 
   passFence(step: number): void {
     this.passed = Math.max(this.passed, step)
-    for (const { block } of this.inFlight.filter(({ fence }) => fence <= this.passed)) this.free.add(block)
+    for (const { block } of this.inFlight.filter(({ fence }) => fence <= this.passed))
+      this.free.add(block)
     this.inFlight = this.inFlight.filter(({ fence }) => fence > this.passed)
   }
 

@@ -10,7 +10,9 @@ function open(blocks: number): { memory: Memory; cache: Cache } {
 }
 
 function lines(memory: Memory): (string | number)[][] {
-  return memory.lines().map((line) => [`${line.ownerKind} ${line.ownerId}`, line.tag, line.bytes, line.count])
+  return memory
+    .lines()
+    .map((line) => [`${line.ownerKind} ${line.ownerId}`, line.tag, line.bytes, line.count])
 }
 
 test('a block is layers × 2 × kvHeads × blockSize × headDim elements', () => {
@@ -70,7 +72,11 @@ test('taking is all or nothing, lowest ids first', () => {
 })
 
 test.each([
-  ['another owner’s block', [2], /block 2 cannot be released by session 1: it is owned, last owner session 2/],
+  [
+    'another owner’s block',
+    [2],
+    /block 2 cannot be released by session 1: it is owned, last owner session 2/,
+  ],
   ['a free block', [3], /block 3 .*it is free/],
   ['a block twice', [0, 1, 0], /block 0 .*it is in flight, last owner session 1/],
   ['an unknown block', [0, 4], /block 4 .*the pool has 4 blocks/],

@@ -90,7 +90,8 @@ test('failing the n-th allocation, for every n, leaves what was held before', ()
     memory.failAfter(failing)
     const taken: number[] = []
     const { code } = refusal(() => {
-      for (const [region, bytes] of plan) taken.push(memory.allocate(region, bytes, 'engine', 0, 'x'))
+      for (const [region, bytes] of plan)
+        taken.push(memory.allocate(region, bytes, 'engine', 0, 'x'))
     })
     expect(code).toBe('OCTAVO_OUT_OF_MEMORY')
     expect(taken).toHaveLength(failing - 1)

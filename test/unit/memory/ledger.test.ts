@@ -30,7 +30,9 @@ test('a transfer moves bytes between owners and leaves the region total', () => 
   const memory = new testing.Memory('cpu')
   const id = memory.allocate('kv', 4096, 'engine', 0, 'kv')
   memory.transfer('kv', 'engine', 0, 'kv', 'session', 3, 'kv.blocks', 1024, 1)
-  expect(memory.lines().map(({ ownerKind, tag, bytes, count }) => [ownerKind, tag, bytes, count])).toEqual([
+  expect(
+    memory.lines().map(({ ownerKind, tag, bytes, count }) => [ownerKind, tag, bytes, count]),
+  ).toEqual([
     ['engine', 'kv', 3072, 0],
     ['session', 'kv.blocks', 1024, 1],
   ])
@@ -47,7 +49,9 @@ test('taking more than a line holds is refused with both numbers and changes not
   const before = memory.lines()
   const removal = refusal(() => memory.remove('kv', 'engine', 0, 'kv', 513, 1))
   expect(removal.code).toBe('OCTAVO_INTERNAL')
-  expect(removal.message).toMatch(/kv \/ engine 0 \/ kv holds 512 bytes in 1 pieces; cannot take 513/)
+  expect(removal.message).toMatch(
+    /kv \/ engine 0 \/ kv holds 512 bytes in 1 pieces; cannot take 513/,
+  )
   const pieces = refusal(() => memory.remove('kv', 'engine', 0, 'kv', 512, 2))
   expect(pieces.message).toMatch(/in 1 pieces; cannot take 512 bytes in 2/)
   const absent = refusal(() =>
@@ -65,11 +69,15 @@ test('a free that does not balance is told by check(), not by the free', () => {
   memory.remove('graph', 'engine', 0, 'activations', 512, 1)
   const differing = refusal(() => memory.check())
   expect(differing.code).toBe('OCTAVO_INTERNAL')
-  expect(differing.message).toMatch(/region graph: the allocator holds 512 bytes in 1 .* ledger shows 0/)
+  expect(differing.message).toMatch(
+    /region graph: the allocator holds 512 bytes in 1 .* ledger shows 0/,
+  )
   memory.free(id)
   const unbalanced = refusal(() => memory.check())
   expect(unbalanced.code).toBe('OCTAVO_INTERNAL')
-  expect(unbalanced.message).toMatch(/1 frees did not balance.*engine 0 \/ activations holds 0 bytes/)
+  expect(unbalanced.message).toMatch(
+    /1 frees did not balance.*engine 0 \/ activations holds 0 bytes/,
+  )
 })
 
 /** The ledger as a map, kept by the test. */
@@ -84,7 +92,14 @@ class ModelLedger {
     return found
   }
 
-  change(region: Region, kind: OwnerKind, id: number, tag: string, bytes: number, count: number): void {
+  change(
+    region: Region,
+    kind: OwnerKind,
+    id: number,
+    tag: string,
+    bytes: number,
+    count: number,
+  ): void {
     const changed = this.at(region, kind, id, tag)
     changed.bytes += bytes
     changed.count += count
@@ -111,44 +126,58 @@ function agree(actual: NativeLedgerLine[], expected: NativeLedgerLine[]): void {
   if (JSON.stringify(lines) !== JSON.stringify(expected)) expect(lines).toEqual(expected)
 }
 
-test.each([1, 2, 3])('random allocations, transfers and frees agree with a model (seed %i)', (seed) => {
-  const random = new SeededRandom(seed)
-  const memory = new testing.Memory('cpu')
-  const model = new ModelLedger()
-  const live: { id: number; region: Region; kind: OwnerKind; owner: number; tag: string; bytes: number }[] = []
-  const regions: Region[] = ['weights', 'kv', 'graph', 'workspace', 'pinned']
-  const kinds: OwnerKind[] = ['engine', 'session', 'request', 'adapter', 'graph']
+test.each([1, 2, 3])(
+  'random allocations, transfers and frees agree with a model (seed %i)',
+  (seed) => {
+    const random = new SeededRandom(seed)
+    const memory = new testing.Memory('cpu')
+    const model = new ModelLedger()
+    const live: {
+      id: number
+      region: Region
+      kind: OwnerKind
+      owner: number
+      tag: string
+      bytes: number
+    }[] = []
+    const regions: Region[] = ['weights', 'kv', 'graph', 'workspace', 'pinned']
+    const kinds: OwnerKind[] = ['engine', 'session', 'request', 'adapter', 'graph']
 
-  for (let step = 0; step < 400; step++) {
-    const action = random.next()
-    if (action < 0.5 || live.length === 0) {
-      const [region, kind, owner] = [random.pick(regions), random.pick(kinds), random.between(0, 3)]
-      const tag = random.pick(['a', 'b'])
-      const asked = random.between(1, 5000)
-      const id = memory.allocate(region, asked, kind, owner, tag)
-      const bytes = Math.ceil(asked / 512) * 512
-      live.push({ id, region, kind, owner, tag, bytes })
-      model.change(region, kind, owner, tag, bytes, 1)
-    } else if (action < 0.8) {
-      const [gone] = live.splice(random.between(0, live.length - 1), 1)
-      memory.free(gone!.id)
-      model.change(gone!.region, gone!.kind, gone!.owner, gone!.tag, -gone!.bytes, -1)
-    } else {
-      // Away and back again: peaks on both lines must follow.
-      const { region, kind, owner, tag, bytes } = random.pick(live)
-      const part = random.between(1, bytes)
-      memory.transfer(region, kind, owner, tag, 'session', 99, 'guest', part, 1)
-      model.change(region, kind, owner, tag, -part, -1)
-      model.change(region, 'session', 99, 'guest', part, 1)
+    for (let step = 0; step < 400; step++) {
+      const action = random.next()
+      if (action < 0.5 || live.length === 0) {
+        const [region, kind, owner] = [
+          random.pick(regions),
+          random.pick(kinds),
+          random.between(0, 3),
+        ]
+        const tag = random.pick(['a', 'b'])
+        const asked = random.between(1, 5000)
+        const id = memory.allocate(region, asked, kind, owner, tag)
+        const bytes = Math.ceil(asked / 512) * 512
+        live.push({ id, region, kind, owner, tag, bytes })
+        model.change(region, kind, owner, tag, bytes, 1)
+      } else if (action < 0.8) {
+        const [gone] = live.splice(random.between(0, live.length - 1), 1)
+        memory.free(gone!.id)
+        model.change(gone!.region, gone!.kind, gone!.owner, gone!.tag, -gone!.bytes, -1)
+      } else {
+        // Away and back again: peaks on both lines must follow.
+        const { region, kind, owner, tag, bytes } = random.pick(live)
+        const part = random.between(1, bytes)
+        memory.transfer(region, kind, owner, tag, 'session', 99, 'guest', part, 1)
+        model.change(region, kind, owner, tag, -part, -1)
+        model.change(region, 'session', 99, 'guest', part, 1)
+        agree(memory.lines(), model.sorted())
+        memory.transfer(region, 'session', 99, 'guest', kind, owner, tag, part, 1)
+        model.change(region, 'session', 99, 'guest', -part, -1)
+        model.change(region, kind, owner, tag, part, 1)
+      }
+      memory.check()
       agree(memory.lines(), model.sorted())
-      memory.transfer(region, 'session', 99, 'guest', kind, owner, tag, part, 1)
-      model.change(region, 'session', 99, 'guest', -part, -1)
-      model.change(region, kind, owner, tag, part, 1)
     }
+    for (const { id } of live) memory.free(id)
     memory.check()
-    agree(memory.lines(), model.sorted())
-  }
-  for (const { id } of live) memory.free(id)
-  memory.check()
-  expect(memory.lines()).toEqual([])
-})
+    expect(memory.lines()).toEqual([])
+  },
+)

@@ -2,7 +2,12 @@ import { testing, type BatchLimits, type Sequence } from '../../helpers/native-t
 import { refusal } from '../../helpers/refusal.js'
 import { SeededRandom } from '../../helpers/seeded-random.js'
 
-const limits: BatchLimits = { maxTokens: 64, maxSequences: 4, maxBlocksPerSequence: 4, maxLogitRows: 32 }
+const limits: BatchLimits = {
+  maxTokens: 64,
+  maxSequences: 4,
+  maxBlocksPerSequence: 4,
+  maxLogitRows: 32,
+}
 
 test('prefill and decode lie side by side in one flat batch', () => {
   const batch = testing.buildBatch(
@@ -37,11 +42,23 @@ test.each<[RegExp, Sequence]>([
   [/sequence 1: has no tokens/, { tokens: [], start: 0, blocks: [1] }],
   [/sequence 1: starts at position -1/, { tokens: [1], start: -1, blocks: [1] }],
   [/sequence 1: has no block table/, { tokens: [1], start: 0 }],
-  [/sequence 1: needs 17 tokens of KV, its 1 blocks cover 16/, { tokens: [1], start: 16, blocks: [1] }],
-  [/sequence 1: needs 65 tokens of KV, planned for 4 blocks/, { tokens: [1], start: 64, blocks: [1, 2, 3, 4, 5] }],
+  [
+    /sequence 1: needs 17 tokens of KV, its 1 blocks cover 16/,
+    { tokens: [1], start: 16, blocks: [1] },
+  ],
+  [
+    /sequence 1: needs 65 tokens of KV, planned for 4 blocks/,
+    { tokens: [1], start: 64, blocks: [1, 2, 3, 4, 5] },
+  ],
   [/sequence 1: lists block -1/, { tokens: [1], start: 16, blocks: [1, -1] }],
-  [/sequence 1: wants every logit and none/, { tokens: [1], start: 0, blocks: [1], everyLogit: true, noLogit: true }],
-  [/65 tokens, planned for 64/, { tokens: Array.from({ length: 65 }, () => 1), start: 0, blocks: [1, 2, 3, 4, 5] }],
+  [
+    /sequence 1: wants every logit and none/,
+    { tokens: [1], start: 0, blocks: [1], everyLogit: true, noLogit: true },
+  ],
+  [
+    /65 tokens, planned for 64/,
+    { tokens: Array.from({ length: 65 }, () => 1), start: 0, blocks: [1, 2, 3, 4, 5] },
+  ],
   [/needs 2147483648 tokens of KV/, { tokens: [1], start: 2 ** 31 - 1, blocks: [1] }],
 ])('a sequence that cannot be run is an internal error: %s', (problem, sequence) => {
   const fine = { tokens: [1], start: 0, blocks: [0] }
@@ -54,7 +71,12 @@ test('a batch beyond its limits is an internal error', () => {
   const many = (count: number, sequence: Sequence): Sequence[] =>
     Array.from({ length: count }, () => sequence)
   const one = { tokens: [1], start: 0, blocks: [0] }
-  const wide = { tokens: Array.from({ length: 17 }, () => 1), start: 0, blocks: [0, 1], everyLogit: true }
+  const wide = {
+    tokens: Array.from({ length: 17 }, () => 1),
+    start: 0,
+    blocks: [0, 1],
+    everyLogit: true,
+  }
   expect(refusal(() => testing.buildBatch(many(5, one), 16, limits)).message).toMatch(
     /5 sequences, planned for 4/,
   )
@@ -91,7 +113,10 @@ test.each([21, 22, 23])('random batches agree with the definition (seed %i)', (s
     sequences.forEach(({ tokens, start, blocks, everyLogit, noLogit }, index) => {
       expect(batch.queryStart[index]).toBe(flat)
       expect(batch.contextLength[index]).toBe(start + tokens.length)
-      const row = batch.blockTable.subarray(index * batch.tableStride, (index + 1) * batch.tableStride)
+      const row = batch.blockTable.subarray(
+        index * batch.tableStride,
+        (index + 1) * batch.tableStride,
+      )
       const used = Math.ceil((start + tokens.length) / blockSize)
       expect([...row]).toEqual(
         Array.from(row, (_, column) => (column < used ? blocks![column] : -1)),

@@ -32,7 +32,9 @@ describe('what the model needs and the checkpoint has not', () => {
   }
 
   test('a missing parameter', () => {
-    model.manifest.entries = model.manifest.entries.filter(({ name }) => name !== 'layers.1.mlp.down')
+    model.manifest.entries = model.manifest.entries.filter(
+      ({ name }) => name !== 'layers.1.mlp.down',
+    )
     mismatch(/layers\.1\.mlp\.down: is missing; the model \(random\) needs \[24, 40\]/)
   })
   test('an unknown entry', () => {
@@ -78,7 +80,9 @@ describe('files that do not hold what they say', () => {
 
   test('a byte count that is not the shape’s', () => {
     partOf('embedding').bytes -= 4
-    invalid(/embedding: part 0 .* is \[50, 24\] fp32, which takes 4800 bytes, but the file gives it 4796/)
+    invalid(
+      /embedding: part 0 .* is \[50, 24\] fp32, which takes 4800 bytes, but the file gives it 4796/,
+    )
   })
   test('a dtype that is not the byte count’s', () => {
     partOf('embedding').dtype = 'bf16'
@@ -123,10 +127,22 @@ describe('files that cannot be read', () => {
 })
 
 test.each<[string, (part: NativeWeightPart) => void]>([
-  ["manifest.entries[0].parts[0].dtype must be 'fp32', 'bf16' or 'fp16', not 'int8'", (part) => (part.dtype = 'int8' as 'fp32')],
-  ['manifest.entries[0].parts[0].offset must be a whole number from 0 to 9007199254740991, not -1', (part) => (part.offset = -1)],
-  ['manifest.entries[0].parts[0].bytes must be a whole number from 0 to 9007199254740991, not NaN', (part) => (part.bytes = NaN)],
-  ['manifest.entries[0].parts[0].shape must be an array of whole numbers, not 0.5', (part) => (part.shape = [0.5])],
+  [
+    "manifest.entries[0].parts[0].dtype must be 'fp32', 'bf16' or 'fp16', not 'int8'",
+    (part) => (part.dtype = 'int8' as 'fp32'),
+  ],
+  [
+    'manifest.entries[0].parts[0].offset must be a whole number from 0 to 9007199254740991, not -1',
+    (part) => (part.offset = -1),
+  ],
+  [
+    'manifest.entries[0].parts[0].bytes must be a whole number from 0 to 9007199254740991, not NaN',
+    (part) => (part.bytes = NaN),
+  ],
+  [
+    'manifest.entries[0].parts[0].shape must be an array of whole numbers, not 0.5',
+    (part) => (part.shape = [0.5]),
+  ],
 ])('a part of the wrong type is named: %s', (problem, change) => {
   change(model.manifest.entries[0]!.parts[0]!)
   expect(refused()).toEqual({ code: 'OCTAVO_INVALID_ARGUMENT', message: problem })

@@ -50,7 +50,11 @@ test('progress comes every 64 MiB and at the end, over a ring that the ledger sh
     },
   }
   const model = new testing.Model(memory, load)
-  expect(seen.map((done) => Math.floor(done / MiB))).toEqual([64, 128, Math.floor(totalBytes / MiB)])
+  expect(seen.map((done) => Math.floor(done / MiB))).toEqual([
+    64,
+    128,
+    Math.floor(totalBytes / MiB),
+  ])
   for (const lines of during) {
     expect(lines).toEqual([
       `weights weights ${testing.weightBytes(load) / MiB}`,
@@ -59,7 +63,10 @@ test('progress comes every 64 MiB and at the end, over a ring that the ledger sh
     ])
   }
   expect(memory.lines().map(({ tag }) => tag)).toEqual(['weights'])
-  expect(memory.statistics('workspace')).toMatchObject({ allocatedBytes: 0, allocatedPeakBytes: 16 * MiB })
+  expect(memory.statistics('workspace')).toMatchObject({
+    allocatedBytes: 0,
+    allocatedPeakBytes: 16 * MiB,
+  })
   model.dispose()
   expect(memory.lines()).toEqual([])
 })
@@ -67,8 +74,18 @@ test('progress comes every 64 MiB and at the end, over a ring that the ledger sh
 test('values on both sides of a slice arrive in their places', () => {
   const path = manifest.files[0]!
   const file = openSync(path, 'r+')
-  const marks = [0, 16 * MiB - 4, 16 * MiB, 48 * MiB - 4, 48 * MiB, 96 * MiB + 8, 45000 * 1000 * 4 - 4]
-  marks.forEach((at, index) => writeSync(file, Buffer.from(Float32Array.of(index + 1).buffer), 0, 4, at))
+  const marks = [
+    0,
+    16 * MiB - 4,
+    16 * MiB,
+    48 * MiB - 4,
+    48 * MiB,
+    96 * MiB + 8,
+    45000 * 1000 * 4 - 4,
+  ]
+  marks.forEach((at, index) =>
+    writeSync(file, Buffer.from(Float32Array.of(index + 1).buffer), 0, 4, at),
+  )
   closeSync(file)
   for (const keepFileDType of [true, false]) {
     const memory = new testing.Memory('cpu')
@@ -87,7 +104,14 @@ test('cancelling in the middle stops at the next chunk and leaves nothing', () =
   const memory = new testing.Memory('cpu')
   const onProgress = (): boolean => true
   const { code, message } = refusal(
-    () => new testing.Model(memory, { spec, manifest, dtype: 'bf16', keepFileDType: false, onProgress }),
+    () =>
+      new testing.Model(memory, {
+        spec,
+        manifest,
+        dtype: 'bf16',
+        keepFileDType: false,
+        onProgress,
+      }),
   )
   expect(code).toBe('OCTAVO_CANCELLED')
   expect(message).toMatch(/cancelled after 64 MiB of 17\d\.\d\d MiB/)
@@ -99,7 +123,14 @@ test('a file that shrinks while it is read is refused, not crashed on, and leave
   const memory = new testing.Memory('cpu')
   const onProgress = (): void => truncateSync(manifest.files[0]!, 70 * MiB)
   const { code, message } = refusal(
-    () => new testing.Model(memory, { spec, manifest, dtype: 'bf16', keepFileDType: false, onProgress }),
+    () =>
+      new testing.Model(memory, {
+        spec,
+        manifest,
+        dtype: 'bf16',
+        keepFileDType: false,
+        onProgress,
+      }),
   )
   expect(code).toBe('OCTAVO_CHECKPOINT_INVALID')
   expect(message).toMatch(/model\.bin ends at byte 73400320, had \d+ when it was opened: it shrank/)
@@ -113,7 +144,8 @@ test('an error thrown by the progress callback comes through and leaves nothing'
     throw new Error('the bar broke')
   }
   const { message } = refusal(
-    () => new testing.Model(memory, { spec, manifest, dtype: 'fp32', keepFileDType: true, onProgress }),
+    () =>
+      new testing.Model(memory, { spec, manifest, dtype: 'fp32', keepFileDType: true, onProgress }),
   )
   expect(message).toBe('the bar broke')
   expect(memory.lines()).toEqual([])

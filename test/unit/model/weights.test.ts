@@ -27,11 +27,19 @@ test('the embedded model arrives value for value in one named arena', () => {
   const load: ModelLoad = { spec: storiesSpec, manifest, dtype: 'fp32', keepFileDType: true }
   const model = new testing.Model(memory, load)
   expect(memory.lines()).toMatchObject([
-    { region: 'weights', ownerKind: 'engine', tag: 'weights', count: 1, bytes: testing.weightBytes(load) },
+    {
+      region: 'weights',
+      ownerKind: 'engine',
+      tag: 'weights',
+      count: 1,
+      bytes: testing.weightBytes(load),
+    },
   ])
   const file = readFileSync(manifest.files[0]!)
   for (const { name, parts } of manifest.entries) {
-    const bytes = Buffer.concat(parts.map(({ offset, bytes }) => file.subarray(offset, offset + bytes)))
+    const bytes = Buffer.concat(
+      parts.map(({ offset, bytes }) => file.subarray(offset, offset + bytes)),
+    )
     const { dtype, values } = model.read(name)
     expect(dtype).toBe('fp32')
     expect(Buffer.from(values.buffer).equals(bytes)).toBe(true)
@@ -54,22 +62,25 @@ test.each<[NativeDType, boolean]>([
   ['fp32', false],
   ['bf16', false],
   ['fp16', false],
-])('mixed dtypes stored as %s (keeping the file’s: %s) hold the same values', (dtype, keepFileDType) => {
-  const memory = new testing.Memory('cpu')
-  const written = write(mixed)
-  const load: ModelLoad = { spec, manifest: written.manifest, dtype, keepFileDType }
-  const model = new testing.Model(memory, load)
-  expect(memory.statistics('weights').allocatedBytes).toBe(testing.weightBytes(load))
-  for (const { name, shape } of testing.parametersOf(spec)) {
-    const { dtype: stored, values } = model.read(name)
-    expect(values).toEqual(written.values.get(name))
-    const keeps = keepFileDType || shape.length === 1
-    const stacked = /(qkv|gateUp)$/.test(name)
-    expect(stored).toBe(keeps ? (stacked ? 'fp32' : mixed(name, 0)) : dtype)
-  }
-  model.dispose()
-  expect(memory.lines()).toEqual([])
-})
+])(
+  'mixed dtypes stored as %s (keeping the file’s: %s) hold the same values',
+  (dtype, keepFileDType) => {
+    const memory = new testing.Memory('cpu')
+    const written = write(mixed)
+    const load: ModelLoad = { spec, manifest: written.manifest, dtype, keepFileDType }
+    const model = new testing.Model(memory, load)
+    expect(memory.statistics('weights').allocatedBytes).toBe(testing.weightBytes(load))
+    for (const { name, shape } of testing.parametersOf(spec)) {
+      const { dtype: stored, values } = model.read(name)
+      expect(values).toEqual(written.values.get(name))
+      const keeps = keepFileDType || shape.length === 1
+      const stacked = /(qkv|gateUp)$/.test(name)
+      expect(stored).toBe(keeps ? (stacked ? 'fp32' : mixed(name, 0)) : dtype)
+    }
+    model.dispose()
+    expect(memory.lines()).toEqual([])
+  },
+)
 
 test('the plan is what is taken: aligned to 256 a parameter, 512 in all', () => {
   const written = write()
@@ -78,14 +89,23 @@ test('the plan is what is taken: aligned to 256 a parameter, 512 in all', () => 
       const count = shape.reduce((product, extent) => product * extent, 1)
       return sum + Math.ceil((count * (shape.length === 2 ? width : 4)) / 256) * 256
     }, 0)
-  for (const [dtype, width] of [['fp32', 4], ['bf16', 2], ['fp16', 2]] as const) {
+  for (const [dtype, width] of [
+    ['fp32', 4],
+    ['bf16', 2],
+    ['fp16', 2],
+  ] as const) {
     const load: ModelLoad = { spec, manifest: written.manifest, dtype, keepFileDType: false }
     expect(testing.weightBytes(load)).toBe(Math.ceil(bytesAs(width) / 512) * 512)
   }
 })
 
 test('failing the n-th allocation, for every n, leaves nothing', () => {
-  const load: ModelLoad = { spec, manifest: write(mixed).manifest, dtype: 'bf16', keepFileDType: false }
+  const load: ModelLoad = {
+    spec,
+    manifest: write(mixed).manifest,
+    dtype: 'bf16',
+    keepFileDType: false,
+  }
   for (let failing = 1; failing <= 3; failing++) {
     const memory = new testing.Memory('cpu')
     memory.failAfter(failing)
@@ -98,7 +118,9 @@ test('failing the n-th allocation, for every n, leaves nothing', () => {
   const memory = new testing.Memory('cpu')
   memory.failAfter(4)
   const model = new testing.Model(memory, load)
-  expect(refusal(() => memory.allocate('kv', 1, 'engine', 0, 'x')).code).toBe('OCTAVO_OUT_OF_MEMORY')
+  expect(refusal(() => memory.allocate('kv', 1, 'engine', 0, 'x')).code).toBe(
+    'OCTAVO_OUT_OF_MEMORY',
+  )
   model.dispose()
   expect(memory.lines()).toEqual([])
 })
@@ -117,7 +139,13 @@ test('a limit below the weights refuses the load before a byte is read', () => {
 
 test('a cancelled load stops, says where, and leaves nothing', () => {
   const memory = new testing.Memory('cpu')
-  const load = { spec, manifest: write().manifest, dtype: 'fp32', keepFileDType: true, cancelled: true } as const
+  const load = {
+    spec,
+    manifest: write().manifest,
+    dtype: 'fp32',
+    keepFileDType: true,
+    cancelled: true,
+  } as const
   const { code, message } = refusal(() => new testing.Model(memory, load))
   expect(code).toBe('OCTAVO_CANCELLED')
   expect(message).toMatch(/cancelled after 0 bytes of/)
