@@ -80,6 +80,8 @@ export interface NativeEngineOptions {
   kvDType?: NativeDType
   memoryLimit: number
   kvBytes: number
+  /** Faults and slowness on purpose, for tests: see EngineTesting in cpp/engine/engine.h. */
+  testing?: { failAllocation?: number; failStep?: number; stepMicroseconds?: number }
 }
 
 export interface NativeRequest {
@@ -156,6 +158,8 @@ export interface NativeReport {
   running: number
   waiting: number
   steps: number
+  /** of the engine thread over all steps, outside the device's work */
+  hostNanoseconds: number
 }
 
 export interface NativeEngine {
