@@ -13,8 +13,8 @@ void EngineHandle::woken(napi_env) {
   const Notes notes = takeNotes();
   if (notes.progress && onProgress_) callProgress(*notes.progress);
   if (notes.loaded) settleLoad(notes);
+  if (object_) deliverEvents();  // before promises: who awaits a disposal has been told how its requests ended
   settleSessions(notes.reusable);
-  if (object_) deliverEvents();
   if (notes.disposed) settleDisposals();
   closeWhenDone();
 }
