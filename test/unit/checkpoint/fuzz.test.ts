@@ -173,11 +173,11 @@ test('configs with odd values', async () => {
   expect(outcomes.get('opened')).toBeGreaterThan(20)
   expect(outcomes.get('OCTAVO_CHECKPOINT_INVALID')).toBeGreaterThan(100)
   expect(outcomes.get('OCTAVO_CHECKPOINT_MISMATCH')).toBeGreaterThan(100)
-  expect(outcomes.get('OCTAVO_UNSUPPORTED_MODEL')).toBeGreaterThan(50)
+  expect(outcomes.get('OCTAVO_UNSUPPORTED_MODEL')).toBeGreaterThan(20)
 })
 
 test('headers with odd values', async () => {
-  const outcomes = await run(1000, (random, folder) => {
+  const outcomes = await run(800, (random, folder) => {
     const header = structuredClone(whole.header) as Record<string, unknown>
     for (let i = 0; i <= random(2); i++) mutate(random, header, ['__metadata__', '__proto__', 'x'])
     writeConfig(folder, tinyConfig)
