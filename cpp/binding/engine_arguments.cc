@@ -1,0 +1,123 @@
+#include "binding/engine_arguments.h"
+
+#include <limits>
+
+#include "base/error.h"
+#include "binding/arguments.h"
+#include "binding/model_arguments.h"
+
+namespace octavo {
+
+namespace {
+
+constexpr int64_t kLargestSafe = 9007199254740991;  // 2⁵³ − 1
+constexpr int64_t kLargestInt = std::numeric_limits<int32_t>::max();
+
+int32_t int32(const Fields& from, const char* name) {
+  return static_cast<int32_t>(from.integer(name, std::numeric_limits<int32_t>::min(), kLargestInt));
+}
+
+float number(const Fields& from, const char* name) {
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  return static_cast<float>(from.number(name, -kLargest, kLargest));
+}
+
+EngineTesting readTesting(const Fields& testing) {
+  EngineTesting read;
+  if (testing.has("failAllocation")) read.failAllocation = testing.integer("failAllocation", 0, kLargestSafe);
+  if (testing.has("failStep")) read.failStep = testing.integer("failStep", 0, kLargestSafe);
+  if (testing.has("stepMicroseconds")) read.stepMicroseconds = int32(testing, "stepMicroseconds");
+  return read;
+}
+
+EngineOptions readOptions(const Fields& options) {
+  EngineOptions read;
+  read.maxSequences = int32(options, "maxSequences");
+  read.maxBatchTokens = int32(options, "maxBatchTokens");
+  read.blockSize = int32(options, "blockSize");
+  if (options.has("dtype")) read.dtype = options.dtype("dtype");
+  if (options.has("kvDType")) read.kvDType = options.dtype("kvDType");
+  read.memoryLimit = static_cast<size_t>(options.integer("memoryLimit", 0, kLargestSafe));
+  read.kvBytes = static_cast<size_t>(options.integer("kvBytes", 0, kLargestSafe));
+  if (options.has("testing")) read.testing = readTesting(options.fields("testing"));
+  return read;
+}
+
+std::vector<LogitBias> readBiases(const Fields& request) {
+  const std::vector<int32_t> tokens = request.int32s("biasTokens");
+  const std::vector<float> values = request.floats("biasValues");
+  if (tokens.size() != values.size()) {
+    throw Error(ErrorCode::kInvalidArgument, "request.biasTokens has " + std::to_string(tokens.size()) +
+                                                 " elements, request.biasValues " + std::to_string(values.size()) +
+                                                 "; give one value a token");
+  }
+  std::vector<LogitBias> biases;
+  for (size_t index = 0; index < tokens.size(); ++index) biases.push_back({tokens[index], values[index]});
+  return biases;
+}
+
+SamplingParams readSampling(const Fields& request) {
+  SamplingParams read;
+  read.temperature = number(request, "temperature");
+  read.topK = int32(request, "topK");
+  read.topP = number(request, "topP");
+  read.minP = number(request, "minP");
+  read.repetitionPenalty = number(request, "repetitionPenalty");
+  read.frequencyPenalty = number(request, "frequencyPenalty");
+  read.presencePenalty = number(request, "presencePenalty");
+  read.seed = request.bigUint64("seed");
+  return read;
+}
+
+double wholeNumber(const Napi::Value& value, const char* name, int64_t least, int64_t most) {
+  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
+  const bool inRange = number >= static_cast<double>(least) && number <= static_cast<double>(most);
+  if (inRange && number == static_cast<double>(static_cast<int64_t>(number))) return number;
+  throw Error(ErrorCode::kInvalidArgument, std::string(name) + " is " + describe(value) +
+                                               ": expected an integer from " + std::to_string(least) + " to " +
+                                               std::to_string(most));
+}
+
+}  // namespace
+
+LoadArguments readLoad(const Napi::Value& load) {
+  const Fields from(load, "load");
+  LoadArguments read;
+  read.device = from.text("device");
+  read.threads = int32(from, "threads");
+  read.spec = readModelSpec({from.get("spec"), "load.spec"});
+  read.manifest = readWeightManifest({from.get("manifest"), "load.manifest"});
+  read.options = readOptions(from.fields("options"));
+  return read;
+}
+
+RequestSpec readRequest(const Napi::Value& request) {
+  const Fields from(request, "request");
+  RequestSpec read;
+  read.prompt = from.int32s("prompt");
+  read.maxNewTokens = int32(from, "maxNewTokens");
+  read.sampling = readSampling(from);
+  read.biases = readBiases(from);
+  read.stopTokens = from.int32s("stopTokens");
+  read.topLogprobs = int32(from, "topLogprobs");
+  read.score = from.flag("score");
+  read.credits = int32(from, "credits");
+  return read;
+}
+
+uint64_t readId(const Napi::Value& value, const char* name) {
+  return static_cast<uint64_t>(wholeNumber(value, name, 0, kLargestSafe));
+}
+
+int32_t readCount(const Napi::Value& value, const char* name) {
+  return static_cast<int32_t>(wholeNumber(value, name, 1, kLargestInt));
+}
+
+Napi::Function readFunction(const Napi::Value& load, const char* name) {
+  const Fields from(load, "load");
+  const Napi::Value given = from.get(name);
+  if (!given.IsFunction()) from.refuse(name, "a function");
+  return given.As<Napi::Function>();
+}
+
+}  // namespace octavo
