@@ -11,19 +11,30 @@ const exported = ['napi_register_module_v1', 'node_api_module_get_api_version_v1
 
 const read = (command, ...args) => execFileSync(command, [...args, file], { encoding: 'utf8' })
 const needed = [...read('readelf', '-dW').matchAll(/NEEDED.*\[(.+)\]/g)].map((match) => match[1])
-const versions = [...read('objdump', '-T').matchAll(/GLIBC_(\d+)\.(\d+)/g)].map((match) => [+match[1], +match[2]])
+const versions = [...read('objdump', '-T').matchAll(/GLIBC_(\d+)\.(\d+)/g)].map((match) => [
+  +match[1],
+  +match[2],
+])
 const newest = versions.sort((a, b) => a[0] - b[0] || a[1] - b[1]).at(-1)
-const symbols = read('nm', '-D', '--defined-only').trim().split('\n').map((line) => line.split(' ').at(-1)).sort()
+const symbols = read('nm', '-D', '--defined-only')
+  .trim()
+  .split('\n')
+  .map((line) => line.split(' ').at(-1))
+  .sort()
 
 const complaints = []
 for (const name of needed) {
-  if (!allowed.some((pattern) => pattern.test(name))) complaints.push(`needs ${name}: it must load without it`)
+  if (!allowed.some((pattern) => pattern.test(name)))
+    complaints.push(`needs ${name}: it must load without it`)
 }
 if (newest[0] > glibcFloor[0] || newest[1] > glibcFloor[1]) {
   complaints.push(`needs glibc ${newest.join('.')}; the floor is ${glibcFloor.join('.')}`)
 }
-if (symbols.join() !== exported.join()) complaints.push(`exports ${symbols.length} symbols: ${symbols.slice(0, 8).join(', ')}`)
+if (symbols.join() !== exported.join())
+  complaints.push(`exports ${symbols.length} symbols: ${symbols.slice(0, 8).join(', ')}`)
 
-console.log(`${file}: ${statSync(file).size} bytes, needs ${needed.join(', ')}, glibc ${newest.join('.')}, exports ${symbols.length}`)
+console.log(
+  `${file}: ${statSync(file).size} bytes, needs ${needed.join(', ')}, glibc ${newest.join('.')}, exports ${symbols.length}`,
+)
 for (const complaint of complaints) console.error(`${file}: ${complaint}`)
 process.exitCode = complaints.length > 0 ? 1 : 0

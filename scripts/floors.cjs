@@ -14,7 +14,9 @@ const complaints = []
 const complain = (file, line, sentence) => complaints.push(`${file}:${line}: ${sentence}`)
 
 function eachLine(file, visit) {
-  readFileSync(file, 'utf8').split('\n').forEach((text, index) => visit(text, index + 1))
+  readFileSync(file, 'utf8')
+    .split('\n')
+    .forEach((text, index) => visit(text, index + 1))
 }
 
 function checkIncludes(file) {
@@ -23,9 +25,11 @@ function checkIncludes(file) {
   eachLine(file, (text, line) => {
     const target = /^\s*#include "([^"]+)"/.exec(text)?.[1]
     if (target === undefined) return
-    if (/^cuda[/_]/.test(target)) complain(file, line, `cpp/ includes cuda/ (${target}); only the device factory may`)
+    if (/^cuda[/_]/.test(target))
+      complain(file, line, `cpp/ includes cuda/ (${target}); only the device factory may`)
     const above = floors.indexOf(target.split('/')[0])
-    if (above > floor) complain(file, line, `${floors[floor]} includes ${target}: floors import only downward`)
+    if (above > floor)
+      complain(file, line, `${floors[floor]} includes ${target}: floors import only downward`)
   })
 }
 
@@ -33,21 +37,34 @@ const sources = ['lib', 'cpp', 'cuda', 'test', 'scripts'].flatMap(sourceFiles)
 const native = sources.filter((file) => /^(cpp|cuda)\//.test(file))
 
 const forbidden = [
-  { files: native.filter((file) => !file.startsWith('cuda/device/')),
+  {
+    files: native.filter((file) => !file.startsWith('cuda/device/')),
     pattern: /\b(cudaMalloc\w*|cudaHostAlloc|cuMemCreate|cuMemAlloc\w*)\s*\(/,
-    sentence: 'device memory is taken in cuda/device alone' },
-  { files: native, pattern: /(^|[^\w.>])(std::)?(exit|_exit|abort|terminate)\s*\(|(^|[^\w])assert\s*\(/,
-    sentence: 'exit, abort and assert end the host process: throw octavo::Error' },
-  { files: sources.filter((file) => file !== 'scripts/floors.cjs'),
-    pattern: /\b(TODO|FIXME|XXX|HACK)\b|\b(not implemented|unimplemented)\b/i, sentence: 'unfinished mark' },
-  { files: sources.filter((file) => file.startsWith('test/')),
-    pattern: /\b(it|test|describe)\.(only|todo)\(|\b[fx](it|describe)\(/, sentence: 'focused or unwritten test' },
+    sentence: 'device memory is taken in cuda/device alone',
+  },
+  {
+    files: native,
+    pattern: /(^|[^\w.>])(std::)?(exit|_exit|abort|terminate)\s*\(|(^|[^\w])assert\s*\(/,
+    sentence: 'exit, abort and assert end the host process: throw octavo::Error',
+  },
+  {
+    files: sources.filter((file) => file !== 'scripts/floors.cjs'),
+    pattern: /\b(TODO|FIXME|XXX|HACK)\b|\b(not implemented|unimplemented)\b/i,
+    sentence: 'unfinished mark',
+  },
+  {
+    files: sources.filter((file) => file.startsWith('test/')),
+    pattern: /\b(it|test|describe)\.(only|todo)\(|\b[fx](it|describe)\(/,
+    sentence: 'focused or unwritten test',
+  },
 ]
 
 function checkForbidden({ files, pattern, sentence }) {
   for (const file of files) {
     eachLine(file, (text, line) => {
-      const code = text.replace(/(^|\s)\/\/.*$/, (comment) => (/TODO|FIXME|XXX|HACK/.test(comment) ? comment : ''))
+      const code = text.replace(/(^|\s)\/\/.*$/, (comment) =>
+        /TODO|FIXME|XXX|HACK/.test(comment) ? comment : '',
+      )
       if (pattern.test(code)) complain(file, line, sentence)
     })
   }
@@ -72,10 +89,15 @@ function checkLibrary() {
   for (const [file, targets] of graph) {
     for (const target of targets) {
       const intoCli = target.startsWith('lib/cli/') && !file.startsWith('lib/cli/')
-      if (intoCli || target === 'lib/index.ts') complain(file, 1, `imports ${target}: it is the top floor`)
+      if (intoCli || target === 'lib/index.ts')
+        complain(file, 1, `imports ${target}: it is the top floor`)
     }
     const text = readFileSync(file, 'utf8')
-    if (/node-gyp-build|\.node'/.test(text) && file !== 'lib/native.ts' && !/^lib\/(cli|toolchain)\//.test(file)) {
+    if (
+      /node-gyp-build|\.node'/.test(text) &&
+      file !== 'lib/native.ts' &&
+      !/^lib\/(cli|toolchain)\//.test(file)
+    ) {
       complain(file, 1, 'only lib/native.ts reaches the addon')
     }
   }

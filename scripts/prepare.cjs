@@ -2,7 +2,15 @@
 // up to date is left alone. A consumer's install runs no script at all: the tarball has no prepare.cjs.
 'use strict'
 const { spawnSync } = require('node:child_process')
-const { chmodSync, existsSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } = require('node:fs')
+const {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} = require('node:fs')
 const { join } = require('node:path')
 
 const root = join(__dirname, '..')

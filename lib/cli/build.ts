@@ -4,7 +4,12 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { OctavoError } from '../errors.js'
-import { buildWithCMake, findCMake, type BuildOptions, type CudaChoice } from '../toolchain/cmake.js'
+import {
+  buildWithCMake,
+  findCMake,
+  type BuildOptions,
+  type CudaChoice,
+} from '../toolchain/cmake.js'
 import { buildWithNodeGyp, findNodeGyp } from '../toolchain/gyp.js'
 import { capture, findOnPath } from '../toolchain/process.js'
 
@@ -48,7 +53,10 @@ function parse(argv: string[]): BuildArguments {
   const { values } = parseOptions(argv)
   const cuda = (values.cuda ?? process.env['OCTAVO_CUDA'] ?? 'auto').toLowerCase()
   if (cuda !== 'auto' && cuda !== 'on' && cuda !== 'off') {
-    throw new OctavoError('OCTAVO_INVALID_ARGUMENT', `--cuda is '${cuda}'; it takes on, off or auto`)
+    throw new OctavoError(
+      'OCTAVO_INVALID_ARGUMENT',
+      `--cuda is '${cuda}'; it takes on, off or auto`,
+    )
   }
   const jobs = Number(values.jobs ?? availableParallelism())
   if (!Number.isSafeInteger(jobs) || jobs < 1) {
@@ -74,7 +82,9 @@ function parseOptions(argv: string[]) {
       },
     })
   } catch (cause) {
-    throw new OctavoError('OCTAVO_UNKNOWN_OPTION', `${(cause as Error).message}\n\n${help}`, { cause })
+    throw new OctavoError('OCTAVO_UNKNOWN_OPTION', `${(cause as Error).message}\n\n${help}`, {
+      cause,
+    })
   }
 }
 
@@ -118,12 +128,16 @@ function describe(file: string): string {
   return `${file}: ${answer}, ${statSync(file).size} bytes`
 }
 
+/** Progress of cmake, ninja, make and node-gyp; what is left are the compilers' complaints. */
+const noise =
+  /^(-- |\[\s*\d+[/%]|ninja: |gyp (info|http)|make(\[\d+\])?: |\s+(CXX|SOLINK|COPY|TOUCH)|\s*$)/
+
 /** Without --verbose: our own lines of the configure step, and the compilers' complaints. */
 function show(line: string, verbose: boolean): void {
   const ours = /^-- octavo: (.*)/.exec(line)?.[1]
   if (verbose) process.stderr.write(`${line}\n`)
   else if (ours !== undefined) say(ours)
-  else if (!/^(-- |\[\d+[/%]|ninja: |gyp |make|  )|^\s*$/.test(line)) process.stderr.write(`${line}\n`)
+  else if (!noise.test(line)) process.stderr.write(`${line}\n`)
 }
 
 function say(sentence: string): void {

@@ -28,12 +28,7 @@ export async function buildWithNodeGyp(nodeGyp: string, options: BuildOptions): 
   const prefix = join(dirname(process.execPath), '..')
   const headers = join(prefix, 'include', 'node', 'node_api.h')
   if (existsSync(headers)) args.push(`--nodedir=${prefix}`)
-  const { status, tail } = await runProcess(
-    process.execPath,
-    args,
-    options.folder,
-    options.onLine,
-  )
+  const { status, tail } = await runProcess(process.execPath, args, options.folder, options.onLine)
   if (status === 0) return
   throw new OctavoError(
     'OCTAVO_BUILD_FAILED',
