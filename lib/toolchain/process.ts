@@ -23,7 +23,7 @@ export function findOnPath(name: string, path: string = process.env['PATH'] ?? '
 
 /** What a command prints on stdout, trimmed; null when it cannot be run or fails. */
 export function capture(command: string, args: readonly string[]): string | null {
-  const result = spawnSync(command, args, { encoding: 'utf8' })
+  const result = spawnSync(command, args, { env: process.env, encoding: 'utf8' })
   return result.status === 0 ? result.stdout.trim() : null
 }
 
@@ -40,7 +40,11 @@ export async function runProcess(
   folder: string,
   onLine: (line: string) => void,
 ): Promise<ProcessResult> {
-  const child = spawn(command, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(command, args, {
+    cwd: folder,
+    env: process.env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const tail: string[] = []
   const take = (line: string): void => {
     tail.push(line)
