@@ -1,0 +1,47 @@
+/** generation_config.json: the model's own defaults and where its text ends. */
+import type { Fields } from './fields.js'
+import type { GenerationDefaults } from './types.js'
+
+/** `fields` is null where the folder has no such file. Unknown keys are ignored. */
+export function generationDefaultsOf(fields: Fields | null): GenerationDefaults {
+  if (fields === null) return { greedy: true }
+  const temperature = fields.value('temperature') === 0 ? 0 : fields.optionalNumber('temperature')
+  const sampled = fields.optionalBoolean('do_sample') ?? false
+  return {
+    ...present('temperature', temperature),
+    ...present('topK', fields.optionalInteger('top_k', { min: 0 })),
+    ...present('topP', fields.optionalNumber('top_p', { max: 1 })),
+    ...present('repetitionPenalty', fields.optionalNumber('repetition_penalty')),
+    ...present('maxNewTokens', fields.optionalInteger('max_new_tokens')),
+    greedy: !sampled || temperature === 0,
+  }
+}
+
+/** Union of what both files say, in order; a pad token never ends a text. */
+export function eosTokenIdsOf(generation: Fields | null, config: Fields): number[] {
+  return [
+    ...new Set([...tokenIds(generation, 'eos_token_id'), ...tokenIds(config, 'eos_token_id')]),
+  ]
+}
+
+export function bosTokenIdOf(generation: Fields | null, config: Fields): number | null {
+  return tokenIds(generation, 'bos_token_id')[0] ?? tokenIds(config, 'bos_token_id')[0] ?? null
+}
+
+/** An id or a list of ids. Throws OCTAVO_CHECKPOINT_INVALID for anything else. */
+function tokenIds(fields: Fields | null, key: string): number[] {
+  const value = fields?.value(key) ?? null
+  if (fields === null || value === null) return []
+  const ids = Array.isArray(value) ? (value as unknown[]) : [value]
+  if (ids.every((id) => Number.isInteger(id) && (id as number) >= 0 && (id as number) < 2 ** 31)) {
+    return ids as number[]
+  }
+  throw fields.refusal(key, 'a token id or a list of them')
+}
+
+function present<K extends keyof GenerationDefaults>(
+  key: K,
+  value: GenerationDefaults[K] | null,
+): Partial<GenerationDefaults> {
+  return value === null ? {} : { [key]: value }
+}

@@ -1,0 +1,85 @@
+/** Opening a checkpoint: a folder in, a spec and a weight manifest out; no weight is read. */
+import { join, resolve } from 'node:path'
+import { OctavoError } from '../errors.js'
+import { familyOf } from '../families/index.js'
+import type { NativeModelSpec } from '../native.js'
+import { modelConfigOf } from './config.js'
+import { listFolder, throwIfAborted } from './disk.js'
+import type { Fields } from './fields.js'
+import { bosTokenIdOf, eosTokenIdsOf, generationDefaultsOf } from './generation.js'
+import { readJson } from './json.js'
+import { assemble } from './manifest.js'
+import { namingOf } from './naming.js'
+import { readTensors } from './tensors.js'
+import type { Checkpoint } from './types.js'
+import { refuseUnexpected } from './unused.js'
+import { weightFileOf } from './weight-file.js'
+
+export interface CheckpointOptions {
+  /** Ids that the tokenizer knows, default all rows of the embedding: larger ids are never sampled. */
+  sampledVocabulary?: number
+  signal?: AbortSignal
+}
+
+/**
+ * Reads a Hugging Face folder's config.json, generation_config.json and the headers of its *.safetensors,
+ * and checks all of them against each other. Takes no device memory.
+ *
+ * Throws OCTAVO_IO_FAILED (a file or folder is missing), OCTAVO_CHECKPOINT_INVALID (a file is broken),
+ * OCTAVO_CHECKPOINT_MISMATCH (tensors do not fit the config), OCTAVO_UNSUPPORTED_MODEL,
+ * OCTAVO_TOKENIZER_INVALID (the tokenizer knows more ids than the embedding has rows), OCTAVO_CANCELLED.
+ */
+export async function openCheckpoint(
+  folder: string,
+  options: CheckpointOptions = {},
+): Promise<Checkpoint> {
+  const { signal } = options
+  throwIfAborted(signal)
+  const path = resolve(folder)
+  const names = await listFolder(path)
+  const weights = weightFileOf(path, names)
+  const config = modelConfigOf(await readJson(join(path, 'config.json'), signal))
+  const family = familyOf(config)
+  const generation = await readGeneration(path, names, signal)
+  const table = await readTensors(path, weights, signal)
+
+  const naming = namingOf(table.tensors)
+  const { spec, parameters } = family.modelOf(config, table.tensors.has(naming.head))
+  const { manifest, unused, ...totals } = assemble(parameters, table, naming)
+  refuseUnexpected(unused, naming, config.fields !== config.root)
+  setSampledVocabulary(spec, options.sampledVocabulary)
+  throwIfAborted(signal)
+  return {
+    folder: path,
+    architecture: config.architecture ?? config.modelType ?? spec.family,
+    spec,
+    manifest,
+    ...totals,
+    bosTokenId: bosTokenIdOf(generation, config.fields),
+    eosTokenIds: eosTokenIdsOf(generation, config.fields),
+    generation: generationDefaultsOf(generation),
+    ignoredTensors: unused,
+  }
+}
+
+async function readGeneration(
+  path: string,
+  names: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<Fields | null> {
+  const file = 'generation_config.json'
+  return names.includes(file) ? readJson(join(path, file), signal) : null
+}
+
+function setSampledVocabulary(spec: NativeModelSpec, size: number | undefined): void {
+  if (size === undefined) return
+  if (!Number.isInteger(size) || size < 1) {
+    const problem = `sampledVocabulary must be a positive integer, got ${String(size)}`
+    throw new OctavoError('OCTAVO_INVALID_ARGUMENT', problem)
+  }
+  if (size > spec.vocabularySize) {
+    const problem = `the tokenizer knows ${size} ids, but the embedding has ${spec.vocabularySize} rows`
+    throw new OctavoError('OCTAVO_TOKENIZER_INVALID', `${problem}: they belong to different models`)
+  }
+  spec.sampledVocabulary = size
+}

@@ -1,0 +1,66 @@
+/** JSON files of a checkpoint: read whole, within a bound, with the place of a syntax error. */
+import { basename } from 'node:path'
+import { OctavoError } from '../errors.js'
+import { readRange, withFile } from './disk.js'
+import { Fields } from './fields.js'
+
+/** Larger than any published index (about 15 MB for 145,000 tensors). */
+const largestJsonBytes = 100_000_000
+
+/**
+ * The JSON object in a file. Throws OCTAVO_IO_FAILED, OCTAVO_CHECKPOINT_INVALID (naming line and
+ * column) or OCTAVO_CANCELLED.
+ */
+export async function readJson(path: string, signal?: AbortSignal): Promise<Fields> {
+  const file = basename(path)
+  const bytes = await withFile(path, signal, async (handle, size) => {
+    if (size > largestJsonBytes) {
+      const problem = `${file} has ${size} bytes; at most ${largestJsonBytes} are read`
+      throw new OctavoError('OCTAVO_CHECKPOINT_INVALID', problem)
+    }
+    return readRange(handle, 0, size, signal)
+  })
+  return new Fields(file, parseJsonObject(file, decodeUtf8(file, bytes)))
+}
+
+/** Text of UTF-8 bytes; throws OCTAVO_CHECKPOINT_INVALID when they are not. */
+export function decodeUtf8(file: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (error) {
+    const problem = `${file} is not valid UTF-8`
+    throw new OctavoError('OCTAVO_CHECKPOINT_INVALID', problem, { cause: error })
+  }
+}
+
+/** A JSON text whose root is an object; throws OCTAVO_CHECKPOINT_INVALID. */
+export function parseJsonObject(file: string, text: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    const problem = `${file} is not valid JSON: ${syntaxProblem(text, error as Error)}`
+    throw new OctavoError('OCTAVO_CHECKPOINT_INVALID', problem, { cause: error })
+  }
+  if (isObject(value)) return value
+  const kind = Array.isArray(value) ? 'a list' : value === null ? 'null' : `a ${typeof value}`
+  throw new OctavoError(
+    'OCTAVO_CHECKPOINT_INVALID',
+    `${file} must hold a JSON object, it holds ${kind}`,
+  )
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** V8 gives a character offset; a person wants line and column. */
+function syntaxProblem(text: string, error: Error): string {
+  const found = /position (\d+)/.exec(error.message)
+  const position = found ? Number(found[1]) : text.length
+  const before = text.slice(0, position)
+  const line = before.split('\n').length
+  const column = position - before.lastIndexOf('\n')
+  const what = error.message.replace(/ in JSON at position.*$/s, '').slice(0, 80)
+  return `${what} (line ${line}, column ${column})`
+}
