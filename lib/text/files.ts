@@ -1,0 +1,42 @@
+/** The files of a model folder that speak of text. */
+
+import { readFile } from 'node:fs/promises'
+import { OctavoError } from '../errors.js'
+import { objectAt, type JsonObject } from './json.js'
+
+/** null when there is no such file; anything else that goes wrong is OCTAVO_IO_FAILED. */
+export async function readText(path: string): Promise<string | null> {
+  try {
+    return (await readFile(path)).toString('utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    const reason = (error as Error).message
+    throw new OctavoError('OCTAVO_IO_FAILED', `cannot read ${path}: ${reason}`, { cause: error })
+  }
+}
+
+/** The object that a JSON file holds, or null when there is no such file. */
+export async function readJsonObject(path: string): Promise<JsonObject | null> {
+  const text = await readText(path)
+  if (text === null) return null
+  return naming(path, () => objectAt(parseJson(text), '(the whole file)'))
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const reason = (error as Error).message
+    throw new OctavoError('OCTAVO_TOKENIZER_INVALID', `not JSON (${reason})`, { cause: error })
+  }
+}
+
+/** Runs `read` and puts the file's path in front of what it refuses. */
+export function naming<T>(path: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof OctavoError)) throw error
+    throw new OctavoError(error.code, `${path}: ${error.message}`, { cause: error })
+  }
+}

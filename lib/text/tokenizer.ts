@@ -1,0 +1,100 @@
+/** A tokenizer.json put to work. */
+
+import { OctavoError } from '../errors.js'
+import { AddedTokenFinder } from './added-tokens.js'
+import { checkModelKind, parseBpeModel } from './bpe-model.js'
+import { StreamDetokenizer } from './detokenizer.js'
+import { objectAt, type JsonObject } from './json.js'
+import { parseNormalizer, type Normalizer } from './normalizer.js'
+import { parsePostProcessor, type Frame } from './post-processor.js'
+import { parsePreTokenizer, type PreTokenizer } from './pre-tokenizer.js'
+import type { SpecialTokens } from './special-tokens.js'
+import { parseDecoder, TokenBytes, type DecoderRules } from './token-bytes.js'
+import type { Detokenizer, Tokenizer } from './types.js'
+import { Vocabulary } from './vocabulary.js'
+import { WordEncoder } from './word-encoder.js'
+
+/** Half a surrogate pair is no character: it is read as U+FFFD, as UTF-8 encoders do. */
+const loneSurrogate = /\p{Surrogate}/gu
+
+export class BpeTokenizer implements Tokenizer {
+  readonly vocabularySize: number
+  readonly bosTokenId: number | null
+  readonly eosTokenIds: number[]
+  private readonly vocabulary: Vocabulary
+  private readonly rawTokens: AddedTokenFinder
+  private readonly normalizedTokens: AddedTokenFinder
+  private readonly normalize: Normalizer
+  private readonly preTokenizer: PreTokenizer
+  private readonly words: WordEncoder
+  private readonly frame: Frame
+  private readonly decoderRules: DecoderRules
+  private readonly bytes: TokenBytes
+
+  /** Throws OCTAVO_TOKENIZER_INVALID for anything in `json` that is wrong or not supported. */
+  constructor(json: JsonObject, special: SpecialTokens) {
+    const model = objectAt(json.model, 'model')
+    checkModelKind(model)
+    const contents = objectAt(model.vocab, 'model.vocab')
+    const vocabulary = new Vocabulary(contents, json.added_tokens, special.contents)
+    const { added } = vocabulary
+    this.vocabulary = vocabulary
+    this.vocabularySize = vocabulary.size
+    this.normalize = parseNormalizer(json.normalizer)
+    this.preTokenizer = parsePreTokenizer(json.pre_tokenizer)
+    const [raw, normalized] = [
+      added.filter((t) => !t.normalized),
+      added.filter((t) => t.normalized),
+    ]
+    this.rawTokens = new AddedTokenFinder(raw, (content) => content)
+    this.normalizedTokens = new AddedTokenFinder(normalized, this.normalize)
+    const bpe = parseBpeModel(model, vocabulary)
+    this.words = new WordEncoder(vocabulary, bpe, this.preTokenizer.byteLevel)
+    this.frame = parsePostProcessor(json.post_processor)
+    this.decoderRules = parseDecoder(json.decoder)
+    this.bytes = new TokenBytes(vocabulary, this.decoderRules, this.normalize)
+    const { bos_token: bos, eos_token: eos } = special.byName
+    this.bosTokenId = bos === undefined ? null : (vocabulary.idOf(bos) ?? null)
+    const eosId = eos === undefined ? undefined : vocabulary.idOf(eos)
+    this.eosTokenIds = eosId === undefined ? [] : [eosId]
+  }
+
+  encode(text: string, options: { addSpecialTokens?: boolean } = {}): number[] {
+    if (typeof text !== 'string') {
+      throw new OctavoError('OCTAVO_INVALID_ARGUMENT', `text must be a string, not ${typeof text}`)
+    }
+    const { addSpecialTokens = true } = options
+    const ids: number[] = addSpecialTokens ? [...this.frame.before] : []
+    this.rawTokens.split(text.replace(loneSurrogate, '\ufffd')).forEach((section, at) => {
+      if (typeof section === 'number') ids.push(section)
+      else this.encodeSection(section, at === 0, ids)
+    })
+    if (addSpecialTokens) ids.push(...this.frame.after)
+    return ids
+  }
+
+  decode(ids: readonly number[], options: { keepSpecialTokens?: boolean } = {}): string {
+    const detokenizer = this.detokenizer(options)
+    let text = ''
+    for (const id of ids) text += detokenizer.push(id)
+    return text + detokenizer.flush()
+  }
+
+  detokenizer(options: { keepSpecialTokens?: boolean } = {}): Detokenizer {
+    const keep = options.keepSpecialTokens ?? false
+    return new StreamDetokenizer(this.vocabulary, this.bytes, this.decoderRules, keep)
+  }
+
+  /** `text` lies between special tokens; tokens of the normalised text are found now. */
+  private encodeSection(text: string, atStart: boolean, ids: number[]): void {
+    this.normalizedTokens.split(this.normalize(text)).forEach((section, at) => {
+      if (typeof section === 'number') {
+        ids.push(section)
+        return
+      }
+      for (const word of this.preTokenizer.split(section, atStart && at === 0)) {
+        for (const id of this.words.encode(word)) ids.push(id)
+      }
+    })
+  }
+}
