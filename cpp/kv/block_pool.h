@@ -14,8 +14,9 @@ namespace octavo {
 using BlockId = int32_t;
 
 /**
- * Hands out block ids, lowest first so that used blocks stay dense on their pages. The ledger shows free blocks as (engine, "kv.free"), owned ones as
- * (session, "kv.blocks"), and released ones whose fence has not passed as (engine, "kv.inFlight").
+ * Hands out block ids, lowest first so that used blocks stay dense on their pages. The ledger shows free
+ * blocks as (engine, "kv.free"), owned ones as (session, "kv.blocks"), and released ones whose fence has not
+ * passed as (engine, "kv.inFlight").
  * Thread-safe. Invariant: free + owned + in flight = total. One pool a ledger.
  */
 class BlockPool {
