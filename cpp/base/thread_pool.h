@@ -20,7 +20,7 @@ class ThreadPool {
   /**
    * Runs `body(begin, end)` over [0, count) in contiguous ranges of at least `grain`, and returns when
    * all are done. The split depends on `count`, `grain` and the number of threads alone. Calls from
-   * several threads are serialised. `body` must not throw.
+   * several threads are serialised. When `body` throws, the other ranges still run and one exception is rethrown.
    */
   void parallelFor(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body);
 

@@ -8,10 +8,13 @@
 //  4. top-k: keep the k largest (ties: lower ids first); 0 keeps all;
 //  5. top-p over the softmax of what is kept, in descending order: the smallest set whose sum is ≥ p,
 //     at least one token; 6. min-p: keep tokens with probability ≥ minP · largest probability;
-//  7. draw: u from Philox4x32-10 with key = seed, counter = (position, 0, 0, 0); the first kept token in
-//     id order whose cumulative probability exceeds u · total.
-// NaN logits count as −inf. If nothing is finite, token 0 is returned with log-probability −inf.
-// Log-probabilities are of the untouched logits: z − logsumexp(z) in fp32.
+//  7. draw: u from Philox4x32-10 with key = seed (low word first), counter = (position, 0, 0, 0), u = the upper
+//     24 bits of the first output word · 2⁻²⁴; the first kept token in id order whose cumulative probability
+//     exceeds u · total.
+// NaN logits count as −inf, +inf (also out of a division) as the largest finite float. If every z is −inf, token 0
+// is returned with log-probability −inf.
+// Log-probabilities are of the untouched logits: z − logsumexp(z) in fp32, over all `vocabulary` columns; the top
+// tokens to report are the largest untouched logits below `sampled`, lowest id first on ties.
 #pragma once
 
 #include <cstdint>

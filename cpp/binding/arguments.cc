@@ -1,0 +1,135 @@
+#include "binding/arguments.h"
+
+#include <cmath>
+#include <sstream>
+
+#include "base/error.h"
+
+namespace octavo {
+
+namespace {
+
+constexpr double kLargestSafe = 9007199254740991.0;  // 2^53 − 1
+
+std::string render(double number) {
+  std::ostringstream text;
+  text.precision(17);
+  text << number;
+  return text.str();
+}
+
+std::string quoted(const std::string& text) {
+  std::string quotes(1, '"');
+  quotes += text;
+  quotes += '"';
+  return quotes;
+}
+
+}  // namespace
+
+std::string describe(const Napi::Value& value) {
+  switch (value.Type()) {
+    case napi_undefined: return "missing";
+    case napi_null: return "null";
+    case napi_boolean: return value.As<Napi::Boolean>().Value() ? "true" : "false";
+    case napi_number: return render(value.As<Napi::Number>().DoubleValue());
+    case napi_string: return quoted(value.As<Napi::String>().Utf8Value().substr(0, 60));
+    case napi_bigint: return "a bigint";
+    case napi_function: return "a function";
+    case napi_symbol: return "a symbol";
+    case napi_external: return "an external";
+    case napi_object: return value.IsArray() ? "an array" : value.IsTypedArray() ? "a typed array" : "an object";
+  }
+  return "unknown";
+}
+
+Fields::Fields(const Napi::Value& value, std::string path) : path_(std::move(path)) {
+  if (!value.IsObject()) {
+    throw Error(ErrorCode::kInvalidArgument, path_ + " is " + describe(value) + ": expected an object");
+  }
+  object_ = value.As<Napi::Object>();
+}
+
+void Fields::refuse(const char* name, const std::string& expected) const {
+  throw Error(ErrorCode::kInvalidArgument,
+              path_ + "." + name + " is " + describe(get(name)) + ": expected " + expected);
+}
+
+Napi::Value Fields::get(const char* name) const { return object_.Get(name); }
+
+bool Fields::has(const char* name) const {
+  const Napi::Value value = get(name);
+  return !value.IsUndefined() && !value.IsNull();
+}
+
+Fields Fields::fields(const char* name) const { return Fields(get(name), path_ + "." + name); }
+
+std::string Fields::text(const char* name) const {
+  const Napi::Value value = get(name);
+  if (!value.IsString()) refuse(name, "a string");
+  return value.As<Napi::String>().Utf8Value();
+}
+
+bool Fields::flag(const char* name) const {
+  const Napi::Value value = get(name);
+  if (!value.IsBoolean()) refuse(name, "true or false");
+  return value.As<Napi::Boolean>().Value();
+}
+
+int64_t Fields::integer(const char* name, int64_t smallest, int64_t largest) const {
+  const Napi::Value value = get(name);
+  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : std::nan("");
+  const bool fits = std::abs(number) <= kLargestSafe && number == std::trunc(number) &&
+      static_cast<int64_t>(number) >= smallest && static_cast<int64_t>(number) <= largest;
+  if (!fits) refuse(name, "an integer from " + std::to_string(smallest) + " to " + std::to_string(largest));
+  return static_cast<int64_t>(number);
+}
+
+double Fields::number(const char* name, double smallest, double largest) const {
+  const Napi::Value value = get(name);
+  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : std::nan("");
+  if (!(std::isfinite(number) && number >= smallest && number <= largest)) {
+    refuse(name, "a finite number from " + render(smallest) + " to " + render(largest));
+  }
+  return number;
+}
+
+uint64_t Fields::bigUint64(const char* name) const {
+  const Napi::Value value = get(name);
+  bool lossless = false;
+  const uint64_t number = value.IsBigInt() ? value.As<Napi::BigInt>().Uint64Value(&lossless) : 0;
+  if (!lossless) refuse(name, "a bigint from 0n to 2n ** 64n - 1n");
+  return number;
+}
+
+DType Fields::dtype(const char* name) const {
+  try {
+    return parseDType(text(name).c_str());
+  } catch (const Error& error) {
+    throw Error(error.code(), path_ + "." + name + ": " + error.what());
+  }
+}
+
+template <typename Array>
+Array Fields::typedArray(const char* name, napi_typedarray_type type, const char* expected) const {
+  const Napi::Value value = get(name);
+  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != type) refuse(name, expected);
+  return value.As<Array>();
+}
+
+std::vector<int32_t> Fields::int32s(const char* name) const {
+  const auto array = typedArray<Napi::Int32Array>(name, napi_int32_array, "an Int32Array");
+  return {array.Data(), array.Data() + array.ElementLength()};
+}
+
+std::vector<int64_t> Fields::int64s(const char* name) const {
+  const auto array = typedArray<Napi::BigInt64Array>(name, napi_bigint64_array, "a BigInt64Array");
+  return {array.Data(), array.Data() + array.ElementLength()};
+}
+
+std::vector<float> Fields::floats(const char* name) const {
+  const auto array = typedArray<Napi::Float32Array>(name, napi_float32_array, "a Float32Array");
+  return {array.Data(), array.Data() + array.ElementLength()};
+}
+
+}  // namespace octavo

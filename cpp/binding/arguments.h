@@ -1,0 +1,51 @@
+// Reading JavaScript arguments: every refusal is a sentence that names the field and what it holds.
+#pragma once
+
+#include <napi.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+
+namespace octavo {
+
+/** The fields of one plain object. All readers throw kInvalidArgument. */
+class Fields {
+ public:
+  /** `path` is what the caller calls the object: "linear.x". Throws when `value` is no object. */
+  Fields(const Napi::Value& value, std::string path);
+
+  const std::string& path() const { return path_; }
+  bool has(const char* name) const;  // present and neither undefined nor null
+  Napi::Value get(const char* name) const;
+
+  Fields fields(const char* name) const;
+  std::string text(const char* name) const;
+  bool flag(const char* name) const;
+  int64_t integer(const char* name, int64_t smallest, int64_t largest) const;
+  /** Finite, and within the bounds. */
+  double number(const char* name, double smallest, double largest) const;
+  uint64_t bigUint64(const char* name) const;
+  DType dtype(const char* name) const;
+
+  /** Copies: what is checked is what is used, whatever other threads do to the caller's array. */
+  std::vector<int32_t> int32s(const char* name) const;
+  std::vector<int64_t> int64s(const char* name) const;
+  std::vector<float> floats(const char* name) const;
+
+  [[noreturn]] void refuse(const char* name, const std::string& expected) const;
+
+ private:
+  template <typename Array>
+  Array typedArray(const char* name, napi_typedarray_type type, const char* expected) const;
+
+  Napi::Object object_;
+  std::string path_;
+};
+
+/** A short rendering of any value for an error sentence; runs no JavaScript. */
+std::string describe(const Napi::Value& value);
+
+}  // namespace octavo

@@ -1,0 +1,68 @@
+#include "binding/ops_table.h"
+
+#include "base/error.h"
+
+namespace octavo {
+
+namespace {
+
+/** Before memory is given back nothing may still use it. A failed device has no work left to wait for. */
+void settle(OpenDevice& device) noexcept {
+  try {
+    device.stream->synchronize();
+  } catch (...) {
+  }
+}
+
+}  // namespace
+
+OpsTable::~OpsTable() {
+  for (auto& [handle, device] : devices_) settle(*device);
+}
+
+Handle OpsTable::open(const std::string& id, int threads) {
+  auto opened = std::make_shared<OpenDevice>();
+  opened->allocator = DeviceAllocator::create(openDevice(id, threads));
+  opened->stream = opened->device().createStream();
+  opened->handle = next_++;
+  devices_[opened->handle] = opened;
+  return opened->handle;
+}
+
+void OpsTable::close(Handle device) {
+  const auto found = devices_.find(device);
+  if (found == devices_.end()) return;
+  settle(*found->second);
+  std::erase_if(buffers_, [&](const auto& entry) { return entry.second.device == found->second; });
+  devices_.erase(found);
+}
+
+OpenDevice& OpsTable::device(Handle device) const {
+  const auto found = devices_.find(device);
+  if (found == devices_.end()) throw Error(ErrorCode::kDisposed, "the device was disposed");
+  return *found->second;
+}
+
+Handle OpsTable::createBuffer(Handle device, size_t bytes, const std::string& tag) {
+  const std::shared_ptr<OpenDevice> owner = (this->device(device), devices_.at(device));
+  const Owner user{OwnerKind::kEngine, static_cast<uint64_t>(device)};
+  Buffer buffer{owner, owner->allocator->allocate(Region::kWorkspace, bytes, user, tag), bytes};
+  const Handle handle = next_++;
+  buffers_.emplace(handle, std::move(buffer));
+  return handle;
+}
+
+void OpsTable::destroyBuffer(Handle buffer) {
+  const auto found = buffers_.find(buffer);
+  if (found == buffers_.end()) return;
+  settle(*found->second.device);
+  buffers_.erase(found);
+}
+
+const Buffer& OpsTable::buffer(Handle buffer) const {
+  const auto found = buffers_.find(buffer);
+  if (found == buffers_.end()) throw Error(ErrorCode::kDisposed, "the buffer was disposed");
+  return found->second;
+}
+
+}  // namespace octavo

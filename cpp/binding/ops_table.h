@@ -1,0 +1,64 @@
+// The devices and buffers that the low-level SDK of one environment has open, by handle.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "memory/allocator.h"
+#include "ops/ops.h"
+
+namespace octavo {
+
+/** Numbers in JavaScript; never used twice, so that a stale one is found out. */
+using Handle = int64_t;
+
+/** A device opened through the SDK: its allocator and the one stream all calls of its user go to. */
+struct OpenDevice {
+  Handle handle = 0;
+  std::shared_ptr<DeviceAllocator> allocator;
+  std::unique_ptr<Stream> stream;
+
+  Device& device() const { return allocator->device(); }
+  Ops& ops() const { return allocator->device().ops(); }
+};
+
+struct Buffer {
+  std::shared_ptr<OpenDevice> device;
+  Allocation memory;
+  size_t bytes = 0;  // as asked for
+};
+
+/** JS thread only. Whatever is still open is released with the table. */
+class OpsTable {
+ public:
+  OpsTable() = default;
+  ~OpsTable();
+  OpsTable(const OpsTable&) = delete;
+  OpsTable& operator=(const OpsTable&) = delete;
+
+  /** Throws what openDevice throws. */
+  Handle open(const std::string& id, int threads);
+  /** Releases the device and every buffer on it. Unknown handles are fine. */
+  void close(Handle device);
+  /** Throws kDisposed. */
+  OpenDevice& device(Handle device) const;
+
+  /** Contents undefined. Throws kDisposed, kOutOfMemory, kInvalidArgument. */
+  Handle createBuffer(Handle device, size_t bytes, const std::string& tag);
+  /** Waits for the device's work. Unknown handles are fine. */
+  void destroyBuffer(Handle buffer);
+  /** Throws kDisposed. */
+  const Buffer& buffer(Handle buffer) const;
+
+  size_t devices() const { return devices_.size(); }
+  size_t buffers() const { return buffers_.size(); }
+
+ private:
+  std::map<Handle, std::shared_ptr<OpenDevice>> devices_;
+  std::map<Handle, Buffer> buffers_;
+  Handle next_ = 1;
+};
+
+}  // namespace octavo

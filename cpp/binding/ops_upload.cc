@@ -1,0 +1,31 @@
+#include "binding/ops_upload.h"
+
+namespace octavo {
+
+Upload::~Upload() {
+  if (allocations_.empty()) return;
+  try {
+    device_.stream->synchronize();
+  } catch (...) {  // the op's own call reports a failed device
+  }
+}
+
+void* Upload::allocate(size_t bytes) {
+  if (bytes == 0) return nullptr;
+  const Owner owner{OwnerKind::kEngine, static_cast<uint64_t>(device_.handle)};
+  allocations_.push_back(device_.allocator->allocate(Region::kWorkspace, bytes, owner, "ops.arguments"));
+  return allocations_.back().data();
+}
+
+void* Upload::copyBytes(const void* from, size_t bytes) {
+  void* to = allocate(bytes);
+  if (to) device_.device().copy(to, from, bytes, CopyKind::kHostToDevice, *device_.stream);
+  return to;
+}
+
+void Upload::fetchBytes(void* to, const void* from, size_t bytes) {
+  if (bytes > 0) device_.device().copy(to, from, bytes, CopyKind::kDeviceToHost, *device_.stream);
+  device_.stream->synchronize();
+}
+
+}  // namespace octavo

@@ -1,0 +1,105 @@
+#include "binding/ops_views.h"
+
+#include <limits>
+
+#include "base/error.h"
+
+namespace octavo {
+
+namespace {
+
+// Far above any memory, and a product of two still fits: sizes are multiplied only after this.
+constexpr int64_t kMaxSize = int64_t{1} << 31;
+constexpr int64_t kMaxOffset = int64_t{1} << 52;
+constexpr int64_t kMaxCount = std::numeric_limits<int32_t>::max();
+
+/** Elements from the first of the first row to the last of the last; saturates far above any buffer. */
+int64_t spanOf(int64_t rows, int64_t columns, int64_t stride) { return (rows - 1) * stride + columns; }
+
+int64_t strideOf(const Fields& view, const char* name, int64_t columns) {
+  return view.integer(name, columns, kMaxSize);
+}
+
+}  // namespace
+
+void* OpCall::address(const Fields& view, DType dtype, int64_t span) const {
+  const Buffer& buffer = table_.buffer(view.integer("buffer", 0, kMaxOffset));
+  if (buffer.device.get() != &device_) {
+    throw Error(ErrorCode::kInvalidArgument, view.path() + " lies on another device than the call is for");
+  }
+  const int64_t offset = view.integer("offset", 0, kMaxOffset);
+  const int64_t elements = static_cast<int64_t>(buffer.bytes / dtypeBytes(dtype));
+  if (offset > elements || span > elements - offset) {
+    throw Error(ErrorCode::kInvalidArgument, view.path() + " covers " + std::to_string(span) + " elements from " +
+        std::to_string(offset) + " on, its buffer holds " + std::to_string(elements) + " of " + dtypeName(dtype));
+  }
+  return static_cast<char*>(buffer.memory.data()) + offset * static_cast<int64_t>(dtypeBytes(dtype));
+}
+
+DType OpCall::floatDType(const Fields& view) const {
+  const DType dtype = view.dtype("dtype");
+  if (!isFloat(dtype)) view.refuse("dtype", "fp32, bf16 or fp16");
+  return dtype;
+}
+
+Matrix OpCall::matrix(const char* name) const {
+  const Fields view = fields_.fields(name);
+  Matrix matrix;
+  matrix.dtype = floatDType(view);
+  matrix.rows = view.integer("rows", 1, kMaxCount);
+  matrix.columns = view.integer("columns", 1, kMaxCount);
+  matrix.stride = strideOf(view, "stride", matrix.columns);
+  matrix.data = address(view, matrix.dtype, spanOf(matrix.rows, matrix.columns, matrix.stride));
+  return matrix;
+}
+
+Vector OpCall::vector(const char* name, bool optional) const {
+  if (optional && !fields_.has(name)) return {};
+  const Fields view = fields_.fields(name);
+  Vector vector;
+  vector.dtype = floatDType(view);
+  vector.size = view.integer("size", 1, kMaxCount);
+  vector.data = address(view, vector.dtype, vector.size);
+  return vector;
+}
+
+Heads OpCall::heads(const char* name) const {
+  const Fields view = fields_.fields(name);
+  Heads heads;
+  heads.dtype = floatDType(view);
+  heads.tokens = view.integer("tokens", 1, kMaxCount);
+  heads.heads = static_cast<int32_t>(view.integer("heads", 1, 1 << 16));
+  heads.dim = static_cast<int32_t>(view.integer("dim", 1, 1 << 14));
+  const int64_t columns = static_cast<int64_t>(heads.heads) * heads.dim;
+  heads.tokenStride = strideOf(view, "tokenStride", columns);
+  heads.data = address(view, heads.dtype, spanOf(heads.tokens, columns, heads.tokenStride));
+  return heads;
+}
+
+KvCacheView OpCall::cache(const char* name) const {
+  const Fields view = fields_.fields(name);
+  KvCacheView cache;
+  cache.dtype = floatDType(view);
+  cache.blocks = view.integer("blocks", 1, kMaxCount);
+  cache.layers = static_cast<int32_t>(view.integer("layers", 1, 1 << 10));
+  cache.kvHeads = static_cast<int32_t>(view.integer("kvHeads", 1, 1 << 10));
+  cache.blockSize = static_cast<int32_t>(view.integer("blockSize", 16, 64));
+  if (cache.blockSize != 16 && cache.blockSize != 32 && cache.blockSize != 64) {
+    view.refuse("blockSize", "16, 32 or 64");
+  }
+  cache.headDim = static_cast<int32_t>(view.integer("headDim", 1, 256));
+  // ≤ 2¹⁰ · 2 · 2¹⁰ · 2⁶ · 2⁸ = 2³⁵ elements a block: times the blocks it may pass 2⁶³, so divide instead.
+  const int64_t blockElements =
+      int64_t{2} * cache.layers * cache.kvHeads * cache.blockSize * cache.headDim;
+  const bool absurd = cache.blocks > std::numeric_limits<int64_t>::max() / blockElements;
+  cache.data = address(view, cache.dtype, absurd ? std::numeric_limits<int64_t>::max() : cache.blocks * blockElements);
+  return cache;
+}
+
+void OpCall::requireEqual(const char* left, int64_t leftValue, const char* right, int64_t rightValue) const {
+  if (leftValue == rightValue) return;
+  throw Error(ErrorCode::kInvalidArgument, fields_.path() + ": " + left + " is " + std::to_string(leftValue) +
+      " and " + right + " is " + std::to_string(rightValue) + ": they must be equal");
+}
+
+}  // namespace octavo

@@ -1,0 +1,45 @@
+// The host as a device: work runs in the call, on a pool of threads.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "base/thread_pool.h"
+#include "device/device.h"
+
+namespace octavo {
+
+class CpuDevice final : public Device {
+ public:
+  /** `threads` 0 = every core this process may use. Throws kInvalidArgument outside 0 … 1024. */
+  explicit CpuDevice(int threads);
+  ~CpuDevice() override;
+
+  /** What a CpuDevice with that many threads would say of itself. */
+  static DeviceInfo describe(int threads);
+
+  const DeviceInfo& info() const override { return info_; }
+  /** processBytes: device memory handed out and not yet given back. */
+  DeviceMemoryUse memoryUse() override;
+
+  void* allocateRaw(size_t bytes) override;
+  void freeRaw(void* pointer, size_t bytes) noexcept override;
+  void* allocatePinnedRaw(size_t bytes) override;
+  void freePinnedRaw(void* pointer, size_t bytes) noexcept override;
+
+  std::unique_ptr<Stream> createStream() override;
+  std::unique_ptr<Event> createEvent() override;
+  void copy(void* to, const void* from, size_t bytes, CopyKind kind, Stream& stream) override;
+  void fill(void* to, uint8_t value, size_t bytes, Stream& stream) override;
+
+  Ops& ops() override { return *ops_; }
+  void verifyKernels() override;
+
+ private:
+  DeviceInfo info_;
+  ThreadPool pool_;
+  std::unique_ptr<Ops> ops_;
+  std::atomic<size_t> allocatedBytes_{0};
+};
+
+}  // namespace octavo

@@ -1,0 +1,50 @@
+// The CPU kernels: the definition every other device is tested against.
+#pragma once
+
+#include <memory>
+
+#include "base/thread_pool.h"
+#include "ops/ops.h"
+
+namespace octavo {
+
+/**
+ * Every result is the same for any number of threads, and that of a row does not depend on the other rows of
+ * the call. Work is done when a method returns. Scratch is a few MiB a thread, kept by the thread.
+ */
+class CpuOps final : public Ops {
+ public:
+  explicit CpuOps(ThreadPool& pool) : pool_(pool) {}
+
+  void convert(void* out, DType outType, const void* from, DType fromType, int64_t count, Stream& stream) override;
+  void embedding(const Matrix& out, const int32_t* tokens, const Matrix& table, Stream& stream) override;
+  void gatherRows(const Matrix& out, const Matrix& from, const int32_t* rows, Stream& stream) override;
+  void rmsNorm(const Matrix& out, const Matrix& x, const Vector& weight, float epsilon, Stream& stream) override;
+  void addRmsNorm(const Matrix& out, const Matrix& residual, const Matrix& x, const Vector& weight, float epsilon,
+                  Stream& stream) override;
+  void add(const Matrix& y, const Matrix& x, Stream& stream) override;
+  void headNorm(const Heads& heads, const Vector& weight, float epsilon, Stream& stream) override;
+  void linear(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias, Stream& stream) override;
+  void rope(const Heads& query, const Heads& key, const int32_t* positions, const float* inverseFrequencies,
+            float magnitude, Stream& stream) override;
+  void kvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, const Heads& value, const int64_t* slots,
+               Stream& stream) override;
+  void pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
+                      const AttentionBatch& batch, float scale, int32_t window, Stream& stream) override;
+  void swiglu(const Matrix& out, const Matrix& gateUp, Stream& stream) override;
+  void sample(const SampleArguments& arguments, Stream& stream) override;
+
+ private:
+  /** Runs `body(begin, end)` over rows; each range is worth waking a thread for. */
+  template <typename Body>
+  void forRows(int64_t rows, int64_t columns, const Body& body) {
+    constexpr int64_t kElementsPerRange = 8192;
+    pool_.parallelFor(rows, kElementsPerRange / (columns + 1) + 1, body);
+  }
+
+  ThreadPool& pool_;
+};
+
+std::unique_ptr<Ops> createCpuOps(ThreadPool& pool);
+
+}  // namespace octavo
