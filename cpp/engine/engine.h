@@ -1,6 +1,7 @@
 // The engine: one model on one device, a step loop on its own thread, many sessions.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,15 +17,24 @@
 
 namespace octavo {
 
+/** Faults and slowness on purpose; 0 = none. */
+struct EngineTesting {
+  uint64_t failAllocation = 0;    // this one of `load` fails as if the device were full
+  uint64_t failStep = 0;          // this step fails as if the device reported an error
+  int32_t stepMicroseconds = 0;   // every step takes this long at least
+};
+
 struct EngineOptions {
-  int32_t maxSequences = 256;     // running at once
+  int32_t maxSequences = 256;     // running at once; never more than maxBatchTokens
   int32_t maxBatchTokens = 8192;  // token budget a step
   int32_t blockSize = 32;         // 16, 32 or 64
   std::optional<DType> dtype;     // activations and weights; absent: fp32 activations over the file's dtypes
                                   // on the CPU, the checkpoint's dtype on CUDA
   std::optional<DType> kvDType;   // absent: the activations'
   size_t memoryLimit = 0;         // bytes the device may hold for us, everything included
-  size_t kvBytes = 0;             // 0: what the limit leaves, at most maxSequences · context
+  size_t kvBytes = 0;             // 0: what the limit leaves, at most maxSequences · context; on the CPU also at
+                                  // most 1 GiB and a quarter of the limit
+  EngineTesting testing;
 };
 
 /** What the caller asks of one generation. */
@@ -58,6 +68,7 @@ struct EngineReport {
   std::vector<SessionReport> sessions;
   int64_t running = 0, waiting = 0;
   uint64_t steps = 0;
+  int64_t hostNanoseconds = 0;  // of the engine thread over all steps, outside the device's work
 };
 
 /**
@@ -83,7 +94,10 @@ class Engine {
    */
   void disposeSession(SessionId session, std::function<void()> whenReusable = nullptr);
 
-  /** Throws kInvalidArgument, kContextExceeded, kRequestTooLarge, kSessionBusy, kDisposed. */
+  /**
+   * Throws kInvalidArgument, kContextExceeded, kRequestTooLarge, kSessionBusy, kDisposed, kOutOfMemory (no
+   * host memory for the logits of a score request), and kDeviceFailed once the device has failed.
+   */
   RequestId submit(SessionId session, RequestSpec request);
   /** The terminal event follows within one step. Unknown or finished ids are fine. */
   void cancel(RequestId request);
@@ -93,7 +107,10 @@ class Engine {
   /** Moves out everything produced since the last call. */
   EngineEvents drain();
   EngineReport report() const;
-  /** Throws kInternal when an invariant (pool, ledger, allocator) is broken. */
+  /**
+   * Throws kInternal when an invariant (pool, sessions, promises, ledger, allocator) is broken, or was when the
+   * engine last went idle, or when `dispose` left memory behind; else kDisposed once disposed.
+   */
   void check() const;
 
   /** Cancels everything, joins the thread, frees all memory. Idempotent; blocks for at most one step. */

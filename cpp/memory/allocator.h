@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "device/device.h"
@@ -50,6 +51,9 @@ class DeviceAllocator : public std::enable_shared_from_this<DeviceAllocator> {
  public:
   static std::shared_ptr<DeviceAllocator> create(std::shared_ptr<Device> device);
 
+  /** What `allocate` takes for a request of that many bytes; plans add these. */
+  static constexpr size_t rounded(size_t bytes) { return (bytes + 511) / 512 * 512; }
+
   /** A region's ceiling in bytes; the default is unlimited. Lowering below what is held refuses new requests only. */
   void setLimit(Region region, size_t bytes);
   /** Throws kOutOfMemory (limit, held, asked; or what the device had free), kInvalidArgument for 0 bytes. */
@@ -62,12 +66,15 @@ class DeviceAllocator : public std::enable_shared_from_this<DeviceAllocator> {
 
   /** Test hook: the n-th allocation from now (1 = next) fails as if the device were full; 0 disarms. */
   void failAfter(uint64_t allocations) { failAfter_ = allocations; }
-  /** Throws kInternal when counters and ledger disagree. */
+  /** Throws kInternal when counters and ledger disagree, or a free ever failed to balance. */
   void check() const;
 
  private:
   friend class Allocation;
-  explicit DeviceAllocator(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  explicit DeviceAllocator(std::shared_ptr<Device> device);
+  void checkLimit(Region region, size_t bytes);
+  void* takeFromDevice(Region region, size_t bytes);
+  void giveToDevice(Region region, void* data, size_t bytes) noexcept;
   void free(Region region, void* data, size_t bytes, Owner owner, const std::string& tag) noexcept;
 
   std::shared_ptr<Device> device_;
@@ -75,6 +82,8 @@ class DeviceAllocator : public std::enable_shared_from_this<DeviceAllocator> {
   mutable std::mutex mutex_;
   std::array<RegionStatistics, kRegionCount> regions_;
   std::atomic<uint64_t> failAfter_{0};
+  uint64_t unbalancedFrees_ = 0;
+  std::string lastProblem_;
 };
 
 }  // namespace octavo

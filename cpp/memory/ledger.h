@@ -36,6 +36,7 @@ struct LedgerLine {
 /**
  * The live table. All methods are thread-safe. A line whose bytes and count return to zero is removed.
  * Bytes enter by `add` (the allocator), move between owners by `transfer` (KV blocks), leave by `remove`.
+ * `remove` and `transfer` of more than a line holds throw kInternal and change nothing.
  */
 class Ledger {
  public:
@@ -44,6 +45,9 @@ class Ledger {
   /** Moves bytes between two owners of the same region; the region's total never changes. */
   void transfer(Region region, Owner from, const std::string& fromTag, Owner to, const std::string& toTag,
                 size_t bytes, uint64_t count);
+  /** The same where the pieces are counted differently on the two sides: one allocation becomes many blocks. */
+  void transfer(Region region, Owner from, const std::string& fromTag, Owner to, const std::string& toTag,
+                size_t bytes, uint64_t fromCount, uint64_t toCount);
   std::vector<LedgerLine> lines() const;
   size_t regionBytes(Region region) const;
   size_t regionPeakBytes(Region region) const;
@@ -59,8 +63,13 @@ class Ledger {
     auto operator<=>(const Key&) const = default;
   };
   struct Entry { size_t bytes = 0, peak = 0; uint64_t count = 0; };
+  using Entries = std::map<Key, Entry>;
+  Entries::iterator find(const Key& key, size_t bytes, uint64_t count);
+  static void put(Entry& entry, size_t bytes, uint64_t count);
+  void take(Entries::iterator line, size_t bytes, uint64_t count);
+
   mutable std::mutex mutex_;
-  std::map<Key, Entry> entries_;
+  Entries entries_;
   size_t region_[kRegionCount] = {};
   size_t regionPeak_[kRegionCount] = {};
 };

@@ -15,20 +15,23 @@ namespace octavo {
 class Decoder {
  public:
   /**
-   * Takes activations for `limits` in region graph and one pinned upload buffer; nothing is allocated
-   * afterwards. `dtype` is the activations'. Throws kOutOfMemory.
+   * Takes activations for `limits` in region graph, the rope constants in region weights and one pinned
+   * upload buffer; nothing is allocated afterwards. `dtype` is the activations'. `spec` must be valid,
+   * `weights` must outlive the decoder. Throws kOutOfMemory, kInvalidArgument.
    */
   Decoder(DeviceAllocator& allocator, const ModelSpec& spec, const Weights& weights, DType dtype,
           const BatchLimits& limits);
   ~Decoder();
 
-  /** Device bytes the constructor takes, for the plan. */
+  /** Device bytes the constructor takes, for the plan: regions weights (constantBytes) and graph (the rest). */
   static size_t plannedBytes(const ModelSpec& spec, DType dtype, const BatchLimits& limits);
+  static size_t constantBytes(const ModelSpec& spec);
 
   /**
    * Uploads the batch and runs it on `stream`. Returns fp32 logits [batch.logitRows, vocabulary] in device
    * memory, valid until the next call. Does not synchronise; the upload buffer is reused by the next
-   * call, so the caller synchronises between calls.
+   * call, so the caller synchronises between calls. Throws kInternal when the batch passes the limits or
+   * the cache is of another shape than the spec.
    */
   Matrix forward(const Batch& batch, const KvCacheView& cache, Stream& stream);
 

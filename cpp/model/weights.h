@@ -34,7 +34,7 @@ struct WeightManifest {
   /**
    * Checks the manifest against the spec and the files on disk: every parameter once, shapes and byte
    * counts right, every range inside its file. Opens the files, takes no device memory.
-   * Throws kCheckpointMismatch, kCheckpointInvalid, kIoFailed naming tensor and file.
+   * Throws kCheckpointMismatch, kCheckpointInvalid, kUnsupportedModel, kIoFailed naming tensor and file.
    */
   void validate(const ModelSpec& spec) const;
 };
@@ -48,15 +48,18 @@ class Weights {
  public:
   /**
    * Streams a validated manifest. `dtype` is what matrices are stored as (kF32/kBF16/kF16);
-   * when `keepFileDType`, each parameter keeps its file's dtype instead (the CPU device).
-   * `progress` is called from this thread about every 64 MiB; `cancelled` is polled as often.
-   * Throws kOutOfMemory, kIoFailed, kCancelled; on a throw nothing stays allocated.
+   * when `keepFileDType`, each parameter keeps its file's dtype instead (the CPU device). Norms and biases
+   * always keep it; parts of different dtypes are stored as fp32 then. While it runs it also holds at most
+   * 48 MiB pinned, and 16 MiB of region workspace when it converts.
+   * `progress` is called from this thread about every 64 MiB and at the end; `cancelled` is polled every
+   * 16 MiB. Validates again. Throws what `validate` throws, kOutOfMemory, kCancelled, kDeviceFailed; on a
+   * throw nothing stays allocated.
    */
   static Weights load(DeviceAllocator& allocator, const ModelSpec& spec, const WeightManifest& manifest,
                       DType dtype, bool keepFileDType,
                       const std::function<void(LoadProgress)>& progress, const std::atomic<bool>& cancelled);
 
-  /** Bytes `load` will take in region weights (each parameter aligned to 256). */
+  /** Bytes `load` will take in region weights (each parameter aligned to 256): exactly. */
   static size_t plannedBytes(const ModelSpec& spec, const WeightManifest& manifest, DType dtype,
                              bool keepFileDType);
 

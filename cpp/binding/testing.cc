@@ -1,0 +1,19 @@
+#include "binding/testing.h"
+
+#include "binding/testing/cache_handle.h"
+#include "binding/testing/memory_handle.h"
+#include "binding/testing/model_calls.h"
+#include "binding/testing/model_handle.h"
+
+namespace octavo {
+
+void initTesting(Napi::Env env, Napi::Object exports) {
+  Napi::Object testing = Napi::Object::New(env);
+  testing.Set("Memory", testing::MemoryHandle::define(env));
+  testing.Set("Cache", testing::CacheHandle::define(env));
+  testing.Set("Model", testing::ModelHandle::define(env));
+  testing::defineModelCalls(env, testing);
+  exports.Set("testing", testing);
+}
+
+}  // namespace octavo

@@ -1,0 +1,22 @@
+// Functions over specs, manifests and batches that hold nothing.
+#pragma once
+
+#include <vector>
+
+#include "binding/argument_reader.h"
+#include "model/batch.h"
+
+namespace octavo::testing {
+
+void defineModelCalls(Napi::Env env, Napi::Object testing);
+
+BatchLimits readLimits(const ArgumentReader& limits);
+
+/** Sequences with the block tables they point to. */
+struct SequenceList {
+  std::vector<std::vector<BlockId>> tables;
+  std::vector<BatchSequence> sequences;
+};
+SequenceList readSequences(Napi::Value list);
+
+}  // namespace octavo::testing

@@ -1,0 +1,173 @@
+// The calls of other threads: guards, then one change under the lock, then a nudge to the engine thread.
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "engine/engine_state.h"
+
+namespace octavo {
+
+Engine::Engine() : state_(std::make_unique<State>()) {}
+
+Engine::~Engine() { dispose(); }
+
+SessionId Engine::createSession() {
+  const std::lock_guard lock(state_->mutex);
+  state_->requireOpen();
+  return state_->sessions->create().id;
+}
+
+void Engine::disposeSession(SessionId id, std::function<void()> whenReusable) {
+  std::unique_lock lock(state_->mutex);
+  Session* session = state_->disposed ? nullptr : state_->sessions->find(id);
+  if (session) {
+    const auto request = state_->requests.find(session->request);
+    if (request != state_->requests.end()) state_->finish(*request->second, FinishReason::kCancelled);
+    state_->sessions->remove(*session, state_->inFlight);
+    state_->notify();  // others may wait for these blocks
+  }
+  if (!whenReusable) return;
+  if (session && state_->inFlight > 0) {
+    state_->reusable.emplace(state_->inFlight, std::move(whenReusable));
+    return;
+  }
+  lock.unlock();
+  whenReusable();
+}
+
+RequestId Engine::submit(SessionId id, RequestSpec spec) {
+  const std::lock_guard lock(state_->mutex);
+  state_->requireOpen();
+  if (state_->failure) throw *state_->failure;
+  Session& session = state_->requireSession(id);
+  if (session.request != 0) {
+    throw Error(ErrorCode::kSessionBusy, "session " + std::to_string(id) + " already runs request " +
+                                             std::to_string(session.request) +
+                                             "; wait for it, cancel it, or use another session");
+  }
+  const int32_t blockSize = state_->options.blockSize;
+  validateRequest(spec, {state_->spec.vocabularySize, state_->spec.contextLength, blockSize,
+                         state_->cache->pool().total()});
+  auto request = std::make_unique<Request>();
+  request->session = id;
+  request->promisedBlocks = blocksOf(spec, blockSize);
+  request->credits = spec.credits;
+  request->spec = std::move(spec);
+  request->prepare(state_->spec.vocabularySize);
+  request->timings.submitted = state_->clock->now();
+  request->id = ++state_->lastRequest;
+  Request& entered = *request;
+  state_->requests.emplace(entered.id, std::move(request));
+  state_->scheduler->enqueue(entered);
+  state_->notify();
+  return entered.id;
+}
+
+void Engine::cancel(RequestId id) {
+  const std::lock_guard lock(state_->mutex);
+  const auto request = state_->requests.find(id);
+  if (request == state_->requests.end()) return;
+  state_->finish(*request->second, FinishReason::kCancelled);
+  state_->notify();
+}
+
+void Engine::grant(RequestId id, int32_t tokens) {
+  const std::lock_guard lock(state_->mutex);
+  const auto request = state_->requests.find(id);
+  if (request == state_->requests.end() || tokens <= 0) return;
+  int32_t& credits = request->second->credits;
+  credits += std::min(tokens, std::numeric_limits<int32_t>::max() - credits);
+  state_->notify();
+}
+
+EngineEvents Engine::drain() {
+  const std::lock_guard lock(state_->mutex);
+  state_->told = false;
+  return std::exchange(state_->events, {});
+}
+
+void Engine::check() const {
+  const std::lock_guard lock(state_->mutex);
+  if (!state_->violation.empty()) throw Error(ErrorCode::kInternal, state_->violation);
+  state_->requireOpen();
+  state_->checkAll();
+}
+
+void Engine::dispose() {
+  const std::lock_guard once(state_->disposing);
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->disposed) return;
+    state_->stopping = true;
+    state_->notify();
+  }
+  if (state_->thread.joinable()) state_->thread.join();
+  const std::lock_guard lock(state_->mutex);
+  state_->close();
+}
+
+void Engine::State::requireOpen() const {
+  if (stopping) throw Error(ErrorCode::kDisposed, "the engine was disposed; load another");
+}
+
+Session& Engine::State::requireSession(SessionId id) {
+  if (Session* session = sessions->find(id)) return *session;
+  if (sessions->wasCreated(id)) {
+    throw Error(ErrorCode::kDisposed, "session " + std::to_string(id) + " was disposed; create another");
+  }
+  throw Error(ErrorCode::kInvalidArgument, "there is no session " + std::to_string(id) + "; create one first");
+}
+
+void Engine::State::finish(Request& request, FinishReason reason, const Error* error) {
+  FinishEvent event;
+  event.request = request.id;
+  event.reason = reason;
+  if (error) {
+    event.code = error->code();
+    event.message = error->what();
+  }
+  event.promptTokens = request.promptTokens();
+  event.cachedTokens = request.cachedTokens;
+  event.outputTokens = static_cast<int32_t>(request.output.size());
+  event.timings = request.timings;
+  event.timings.finished = clock->now();
+  const bool complete = reason != FinishReason::kCancelled && reason != FinishReason::kFailed;
+  if (complete && request.logits) event.logits = std::move(*request.logits);
+  events.finished.push_back(std::move(event));
+
+  scheduler->remove(request);
+  if (Session* session = sessions->find(request.session)) sessions->trim(*session, inFlight);
+  const RequestId id = request.id;
+  requests.erase(id);
+}
+
+void Engine::State::checkAll() const {
+  cache->pool().check();
+  sessions->check();
+  scheduler->check();
+  allocator->check();
+}
+
+void Engine::State::notify() {
+  changed = true;
+  wake.notify_one();
+}
+
+void Engine::State::close() {
+  stopping = disposed = true;
+  scheduler.reset();
+  sessions.reset();
+  runner.reset();
+  cache.reset();
+  weights.reset();
+  try {
+    requireEmpty(*allocator);
+  } catch (const Error& error) {
+    if (violation.empty()) violation = error.what();
+  }
+  allocator.reset();  // and with it the device
+}
+
+}  // namespace octavo

@@ -1,0 +1,86 @@
+// What an engine is made of, and the lock that guards it. Private to cpp/engine.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+
+#include "engine/memory_plan.h"
+#include "engine/scheduler.h"
+#include "engine/step_runner.h"
+
+namespace octavo {
+
+/**
+ * One mutex guards all that changes. The engine thread holds it to plan a step and to book its results, never
+ * while the device works; every other thread holds it for one call.
+ *
+ * A request's life: submit → waiting → running → finish(), once, whoever ends it. A session's blocks leave it
+ * with the step in flight as their fence; a step whose request or session is gone by the time it is booked is
+ * simply not booked.
+ */
+struct Engine::State {
+  // Fixed once loaded.
+  EngineOptions options;
+  ModelSpec spec;
+  std::shared_ptr<Clock> clock;
+  std::function<void()> onEvents;
+  std::shared_ptr<DeviceAllocator> allocator;
+  MemoryPlan plan;
+  std::unique_ptr<Weights> weights;
+  std::unique_ptr<KvCache> cache;
+  std::unique_ptr<StepRunner> runner;
+
+  mutable std::mutex mutex;
+  std::condition_variable wake;       // of the engine thread
+  std::unique_ptr<SessionTable> sessions;
+  std::unique_ptr<Scheduler> scheduler;
+  std::unordered_map<RequestId, std::unique_ptr<Request>> requests;  // waiting and running
+  RequestId lastRequest = 0;
+  EngineEvents events;                // produced, not drained
+  bool told = false;                  // onEvents was called since the last drain
+  std::multimap<uint64_t, std::function<void()>> reusable;  // by fence: whom to tell when it has passed
+  uint64_t step = 0;                  // last started
+  uint64_t inFlight = 0;              // the step the device works on; 0: none
+  bool changed = false;               // something the engine thread sleeps through otherwise
+  bool stopping = false, disposed = false;
+  std::optional<Error> failure;       // of the device: nothing runs any more
+  std::string violation;              // first broken invariant found by the engine thread
+  int64_t hostNanoseconds = 0;        // of the engine thread, outside the device's work
+
+  std::mutex disposing;               // one dispose at a time; taken before `mutex`
+  std::thread thread;
+
+  // load.cc
+  void open(std::shared_ptr<Device> device, const WeightManifest& manifest,
+            const std::function<void(LoadProgress)>& progress, const std::atomic<bool>& cancelled);
+  void setLimits(size_t workspaceBytes);
+
+  // step_loop.cc: the engine thread
+  void loop();
+  bool startStep(StepPlan& started);
+  void bookStep(const StepPlan& booked);
+  void accept(Request& request, int32_t row);
+  void failAll(const Error& error);
+  void tell(std::unique_lock<std::mutex>& lock);
+  void sleep(std::unique_lock<std::mutex>& lock);
+
+  // Under the lock.
+  void requireOpen() const;           // throws kDisposed
+  Session& requireSession(SessionId id);
+  /** The one way out of any request: ends its promise, trims its session, emits its terminal event. */
+  void finish(Request& request, FinishReason reason, const Error* error = nullptr);
+  void checkAll() const;
+  void notify();                      // wakes the engine thread
+
+  // Frees all memory, in order; the thread has ended.
+  void close();
+};
+
+/** Throws kInternal naming what is left when an allocator without users still holds something. */
+void requireEmpty(DeviceAllocator& allocator);
+
+}  // namespace octavo

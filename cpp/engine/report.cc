@@ -1,0 +1,46 @@
+// The engine seen from outside: one consistent picture, taken under the lock.
+#include "engine/engine_state.h"
+
+namespace octavo {
+
+namespace {
+
+SessionReport reportOf(const Session& session, size_t blockBytes) {
+  SessionReport report;
+  report.id = session.id;
+  report.blocks = static_cast<int64_t>(session.blocks.size());
+  report.bytes = session.blocks.size() * blockBytes;
+  report.tokens = static_cast<int64_t>(session.tokens.size());
+  report.state = session.running ? "running" : session.request != 0 ? "waiting" : "idle";
+  return report;
+}
+
+}  // namespace
+
+EngineReport Engine::report() const {
+  const std::lock_guard lock(state_->mutex);
+  state_->requireOpen();
+  EngineReport report;
+  report.lines = state_->allocator->ledger().lines();
+  for (int region = 0; region < kRegionCount; ++region) {
+    report.regions[region] = state_->allocator->statistics(static_cast<Region>(region));
+  }
+  report.driver = state_->allocator->device().memoryUse();
+  report.limit = state_->options.memoryLimit;
+  report.contextBytes = state_->plan.contextBytes;
+  const BlockPool& pool = state_->cache->pool();
+  report.blocksTotal = pool.total();
+  report.blocksFree = pool.free();
+  report.blocksInFlight = pool.inFlight();
+  report.blockBytes = pool.blockBytes();
+  for (const auto& [id, session] : state_->sessions->all()) {
+    report.sessions.push_back(reportOf(*session, pool.blockBytes()));
+  }
+  report.running = static_cast<int64_t>(state_->scheduler->running().size());
+  report.waiting = static_cast<int64_t>(state_->scheduler->waiting().size());
+  report.steps = state_->step;
+  report.hostNanoseconds = state_->hostNanoseconds;
+  return report;
+}
+
+}  // namespace octavo

@@ -1,0 +1,57 @@
+// One generation: what the caller asked, and how far it has come.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/token_history.h"
+
+namespace octavo {
+
+struct Request {
+  RequestId id = 0;
+  SessionId session = 0;
+  RequestSpec spec;
+  bool running = false;             // admitted; else it waits
+  int64_t promisedBlocks = 0;       // the most its session can hold while it runs
+  int32_t credits = 0;              // tokens it may still produce
+  int32_t cachedTokens = 0;         // of the prompt, found in the session's KV at admission
+  std::vector<int32_t> output;
+  std::unique_ptr<TokenHistory> history;        // only when a penalty is set
+  // Score requests: [prompt, vocabulary]. Shared with the step in flight, which may outlive the request.
+  std::shared_ptr<std::vector<float>> logits;
+  RequestTimings timings;
+
+  int32_t promptTokens() const { return static_cast<int32_t>(spec.prompt.size()); }
+  /** Prompt and output so far. */
+  int32_t length() const { return promptTokens() + static_cast<int32_t>(output.size()); }
+  int32_t token(int32_t position) const {
+    return position < promptTokens() ? spec.prompt[position] : output[position - promptTokens()];
+  }
+  /** May not be scheduled until the caller grants credits. */
+  bool isPaused() const { return !spec.score && credits <= 0; }
+  bool hasPenalty() const;
+  /** Makes history and logits. Throws kOutOfMemory when the host has no room for the logits. */
+  void prepare(int32_t vocabulary);
+};
+
+/** Blocks that prompt and all new tokens of a request fill. */
+int64_t blocksOf(const RequestSpec& spec, int32_t blockSize);
+
+/** What a model and its KV pool can take. */
+struct RequestLimits {
+  int32_t vocabulary = 0, contextLength = 0, blockSize = 0;
+  int64_t poolBlocks = 0;
+};
+
+/** Most biases one request may carry; the upload buffer of a step is sized by it. */
+constexpr int32_t kMaxBiases = 1024;
+/** Most alternatives reported a token (ops/sampling.h). */
+constexpr int32_t kMaxTopLogprobs = 20;
+
+/** Throws kInvalidArgument, kContextExceeded or kRequestTooLarge naming the first value out of range. */
+void validateRequest(const RequestSpec& spec, const RequestLimits& limits);
+
+}  // namespace octavo

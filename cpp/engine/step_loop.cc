@@ -1,0 +1,169 @@
+// The engine thread: plan under the lock, compute without it, book under it.
+#include <algorithm>
+#include <chrono>
+#include <new>
+
+#include "engine/engine_state.h"
+
+namespace octavo {
+
+namespace {
+
+/** Whatever was thrown, as one of ours. */
+Error currentError() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return {ErrorCode::kOutOfMemory, "the host has no memory left for a step of the engine"};
+  } catch (const std::exception& error) {
+    return {ErrorCode::kInternal, std::string("unexpected in a step of the engine: ") + error.what()};
+  }
+}
+
+void injectFaults(const EngineTesting& testing, uint64_t step) {
+  if (testing.stepMicroseconds > 0) std::this_thread::sleep_for(std::chrono::microseconds(testing.stepMicroseconds));
+  if (testing.failStep == step) throw Error(ErrorCode::kDeviceFailed, "step " + std::to_string(step) + " was told to fail");
+}
+
+}  // namespace
+
+void Engine::State::loop() {
+  std::unique_lock lock(mutex);
+  while (!stopping) {
+    const int64_t began = clock->now();
+    StepPlan current;
+    const bool started = !failure && startStep(current);
+    tell(lock);
+    if (!started) {
+      sleep(lock);
+      continue;
+    }
+    const int64_t sent = clock->now();
+    std::optional<Error> failed;
+    lock.unlock();
+    try {
+      injectFaults(options.testing, current.step);
+      runner->run();
+    } catch (...) {
+      failed = currentError();
+    }
+    lock.lock();
+    const int64_t returned = clock->now();
+    try {
+      if (!failed) bookStep(current);
+    } catch (...) {
+      failed = currentError();
+    }
+    if (failed) failAll(*failed);
+    hostNanoseconds += sent - began + clock->now() - returned;
+  }
+  while (!requests.empty()) finish(*requests.begin()->second, FinishReason::kCancelled);
+  tell(lock);
+}
+
+/** Plans the next step and hands it to the runner; false when there is nothing to do. */
+bool Engine::State::startStep(StepPlan& started) {
+  try {
+    started = scheduler->plan(step + 1, inFlight, clock->now());
+    if (!started.starved.empty() && cache->pool().inFlight() == 0) {
+      const Error error(ErrorCode::kInternal, "the KV blocks promised to this request were not there");
+      for (const RequestId id : started.starved) finish(*requests.at(id), FinishReason::kFailed, &error);
+    }
+    if (started.sequences.empty()) return false;
+    runner->begin();
+    for (const PlannedSequence& planned : started.sequences) {
+      const Request& request = *requests.at(planned.request);
+      runner->add(planned, request, *sessions->find(request.session));
+    }
+    runner->seal();
+  } catch (...) {
+    failAll(currentError());
+    return false;
+  }
+  inFlight = step = started.step;
+  return true;
+}
+
+/** The step is done on the device: its fence has passed, its tokens are the sessions' and the callers'. */
+void Engine::State::bookStep(const StepPlan& booked) {
+  inFlight = 0;
+  cache->pool().passFence(booked.step);
+  int32_t row = 0;
+  for (const PlannedSequence& planned : booked.sequences) {
+    const int32_t ownRow = planned.logits == LogitsWanted::kLast ? row++ : -1;
+    const auto found = requests.find(planned.request);
+    if (found == requests.end()) continue;  // cancelled, or its session disposed, meanwhile
+    Request& request = *found->second;
+    Session& session = *sessions->find(request.session);
+    for (int32_t index = 0; index < planned.count; ++index) {
+      session.tokens.push_back(request.token(planned.start + index));
+    }
+    if (ownRow >= 0) {
+      accept(request, ownRow);
+    } else if (request.spec.score && planned.start + planned.count == request.promptTokens()) {
+      finish(request, FinishReason::kLength);
+    }
+  }
+}
+
+/** Books the sampled token of a logit row. */
+void Engine::State::accept(Request& request, int32_t row) {
+  TokenEvent event;
+  event.request = request.id;
+  event.token = runner->sampled().token(row);
+  event.logprob = runner->sampled().logprob(row);
+  if (request.spec.topLogprobs > 0) event.top = runner->sampled().top(row, request.spec.topLogprobs);
+  request.output.push_back(event.token);
+  --request.credits;
+  if (request.history) request.history->addOutput(event.token);
+  if (request.output.size() == 1) request.timings.firstToken = clock->now();
+  const std::vector<int32_t>& stops = request.spec.stopTokens;
+  const bool stopped = std::find(stops.begin(), stops.end(), event.token) != stops.end();
+  events.tokens.push_back(std::move(event));
+  if (stopped) {
+    finish(request, FinishReason::kEndOfSequence);
+  } else if (static_cast<int32_t>(request.output.size()) == request.spec.maxNewTokens) {
+    finish(request, FinishReason::kLength);
+  }
+}
+
+/** A step failed as a whole: what the device holds is not to be trusted any more. */
+void Engine::State::failAll(const Error& error) {
+  failure.emplace(error);
+  cache->pool().passFence(step);
+  inFlight = 0;
+  while (!requests.empty()) finish(*requests.begin()->second, FinishReason::kFailed, &error);
+}
+
+/** Calls out, without the lock, whoever waits for events or for a fence. */
+void Engine::State::tell(std::unique_lock<std::mutex>& lock) {
+  std::vector<std::function<void()>> calls;
+  const auto passed = reusable.lower_bound(inFlight > 0 ? inFlight : step + 1);
+  for (auto waiter = reusable.begin(); waiter != passed; ++waiter) calls.push_back(std::move(waiter->second));
+  reusable.erase(reusable.begin(), passed);
+  if (!told && !events.empty()) {
+    told = true;
+    calls.push_back(onEvents);
+  }
+  if (calls.empty()) return;
+  lock.unlock();
+  for (const auto& call : calls) call();
+  lock.lock();
+}
+
+/** Waits until another thread changes something. An engine with no work left looks itself over first. */
+void Engine::State::sleep(std::unique_lock<std::mutex>& lock) {
+  if (requests.empty() && violation.empty() && !changed) {
+    try {
+      checkAll();
+    } catch (const Error& error) {
+      violation = error.what();
+    }
+  }
+  wake.wait(lock, [this] { return changed || stopping; });
+  changed = false;
+}
+
+}  // namespace octavo

@@ -1,0 +1,29 @@
+// What one step computes: chosen by the scheduler, carried out by the runner, booked by the engine.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/events.h"
+
+namespace octavo {
+
+enum class LogitsWanted : uint8_t { kLast, kNone, kEvery };
+
+/** Tokens `start` … `start + count` of a request's sequence. */
+struct PlannedSequence {
+  RequestId request = 0;
+  int32_t start = 0, count = 0;
+  LogitsWanted logits = LogitsWanted::kNone;
+};
+
+struct StepPlan {
+  uint64_t step = 0;
+  /** Those to be sampled first (their logits are the first rows), then those without logits, then scored ones. */
+  std::vector<PlannedSequence> sequences;
+  int32_t sampled = 0;  // how many are kLast
+  /** Could run, but the pool had no block although promised: a bug unless blocks are in flight. */
+  std::vector<RequestId> starved;
+};
+
+}  // namespace octavo

@@ -1,0 +1,89 @@
+#include "model/batch.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+
+namespace octavo {
+
+namespace {
+
+void require(bool holds, size_t sequence, const std::string& problem) {
+  if (holds) return;
+  throw Error(ErrorCode::kInternal, "batch, sequence " + std::to_string(sequence) + ": " + problem);
+}
+
+void requireAtMost(const char* what, size_t value, int32_t most) {
+  if (value <= static_cast<size_t>(std::max(most, 0))) return;
+  throw Error(ErrorCode::kInternal, std::string("batch: ") + std::to_string(value) + " " + what + ", planned for " +
+                                        std::to_string(most));
+}
+
+int32_t blocksFor(int64_t tokens, int32_t blockSize) {
+  return static_cast<int32_t>((tokens + blockSize - 1) / blockSize);
+}
+
+/** Guards of one sequence; returns its context length after the step. */
+int32_t checkSequence(const BatchSequence& sequence, size_t index, int32_t blockSize, const BatchLimits& limits) {
+  require(!sequence.tokens.empty(), index, "has no tokens");
+  require(sequence.start >= 0, index, "starts at position " + std::to_string(sequence.start));
+  require(sequence.blocks != nullptr, index, "has no block table");
+  require(!(sequence.everyLogit && sequence.noLogit), index, "wants every logit and none");
+  requireAtMost("tokens", sequence.tokens.size(), limits.maxTokens);
+  const int64_t context = int64_t{sequence.start} + static_cast<int64_t>(sequence.tokens.size());
+  const int64_t covered = std::min<int64_t>(static_cast<int64_t>(sequence.blocks->size()) * blockSize,
+                                           std::numeric_limits<int32_t>::max());
+  require(context <= covered, index, "needs " + std::to_string(context) + " tokens of KV, its " +
+                                         std::to_string(sequence.blocks->size()) + " blocks cover " +
+                                         std::to_string(covered));
+  require(context <= int64_t{limits.maxBlocksPerSequence} * blockSize, index,
+          "needs " + std::to_string(context) + " tokens of KV, planned for " +
+              std::to_string(limits.maxBlocksPerSequence) + " blocks of " + std::to_string(blockSize));
+  return static_cast<int32_t>(context);
+}
+
+void appendTokens(Batch& batch, const BatchSequence& sequence, size_t index, int32_t blockSize) {
+  const auto length = static_cast<int32_t>(sequence.tokens.size());
+  const auto first = static_cast<int32_t>(batch.tokens.size());
+  for (int32_t offset = 0; offset < length; ++offset) {
+    const int32_t position = sequence.start + offset;
+    const BlockId block = (*sequence.blocks)[position / blockSize];
+    require(block >= 0, index, "lists block " + std::to_string(block));
+    batch.tokens.push_back(sequence.tokens[offset]);
+    batch.positions.push_back(position);
+    batch.slots.push_back(int64_t{block} * blockSize + position % blockSize);
+    const bool last = offset + 1 == length;
+    if (!sequence.noLogit && (last || sequence.everyLogit)) batch.logitRows.push_back(first + offset);
+  }
+  batch.queryStart.push_back(first + length);
+  batch.contextLength.push_back(sequence.start + length);
+  batch.maxQueryLength = std::max(batch.maxQueryLength, length);
+  batch.maxContextLength = std::max(batch.maxContextLength, sequence.start + length);
+}
+
+}  // namespace
+
+Batch Batch::build(const std::vector<BatchSequence>& sequences, int32_t blockSize, const BatchLimits& limits) {
+  if (blockSize < 1) throw Error(ErrorCode::kInternal, "batch: blockSize is " + std::to_string(blockSize));
+  requireAtMost("sequences", sequences.size(), limits.maxSequences);
+  Batch batch;
+  batch.queryStart.push_back(0);
+  for (size_t index = 0; index < sequences.size(); ++index) {
+    const int32_t context = checkSequence(sequences[index], index, blockSize, limits);
+    appendTokens(batch, sequences[index], index, blockSize);
+    batch.tableStride = std::max(batch.tableStride, blocksFor(context, blockSize));
+  }
+  requireAtMost("tokens", batch.tokens.size(), limits.maxTokens);
+  requireAtMost("logit rows", batch.logitRows.size(), limits.maxLogitRows);
+
+  batch.blockTable.assign(sequences.size() * static_cast<size_t>(batch.tableStride), -1);
+  for (size_t index = 0; index < sequences.size(); ++index) {
+    const auto used = blocksFor(batch.contextLength[index], blockSize);
+    std::copy_n(sequences[index].blocks->begin(), used,
+                batch.blockTable.begin() + static_cast<ptrdiff_t>(index) * batch.tableStride);
+  }
+  return batch;
+}
+
+}  // namespace octavo

@@ -1,0 +1,108 @@
+#include "model/batch_input.h"
+
+#include <cstring>
+
+#include "base/error.h"
+
+namespace octavo {
+
+namespace {
+
+constexpr Owner kEngine{OwnerKind::kEngine, 0};
+
+/** Byte offsets of a batch's arrays, each aligned to 16; exactly as large as the batch at hand. */
+struct InputLayout {
+  size_t slots, tokens, positions, logitRows, queryStart, contextLength, blockTable, bytes;
+
+  static InputLayout of(size_t tokens, size_t sequences, size_t logitRows, size_t tableEntries) {
+    size_t at = 0;
+    const auto take = [&at](size_t bytes) {
+      const size_t place = at;
+      at += (bytes + 15) / 16 * 16;
+      return place;
+    };
+    InputLayout layout;
+    layout.slots = take(tokens * sizeof(int64_t));
+    layout.tokens = take(tokens * sizeof(int32_t));
+    layout.positions = take(tokens * sizeof(int32_t));
+    layout.logitRows = take(logitRows * sizeof(int32_t));
+    layout.queryStart = take((sequences + 1) * sizeof(int32_t));
+    layout.contextLength = take(sequences * sizeof(int32_t));
+    layout.blockTable = take(tableEntries * sizeof(int32_t));
+    layout.bytes = at;
+    return layout;
+  }
+};
+
+template <typename T>
+void put(void* image, size_t offset, const std::vector<T>& values) {
+  if (!values.empty()) std::memcpy(static_cast<char*>(image) + offset, values.data(), values.size() * sizeof(T));
+}
+
+void checkBatch(const Batch& batch, const BatchLimits& limits) {
+  const size_t sequences = batch.contextLength.size();
+  const bool consistent = !batch.tokens.empty() && batch.positions.size() == batch.tokens.size() &&
+                          batch.slots.size() == batch.tokens.size() && batch.queryStart.size() == sequences + 1 &&
+                          batch.tableStride >= 1 && batch.blockTable.size() == sequences * batch.tableStride;
+  if (!consistent) throw Error(ErrorCode::kInternal, "batch: its arrays disagree or it has no tokens");
+  const auto within = [](size_t value, int32_t most) { return value <= static_cast<size_t>(most); };
+  if (within(batch.tokens.size(), limits.maxTokens) && within(sequences, limits.maxSequences) &&
+      within(batch.logitRows.size(), limits.maxLogitRows) && batch.tableStride <= limits.maxBlocksPerSequence) {
+    return;
+  }
+  throw Error(ErrorCode::kInternal,
+              "batch: " + std::to_string(batch.tokens.size()) + " tokens, " + std::to_string(sequences) +
+                  " sequences of " + std::to_string(batch.tableStride) + " blocks, " +
+                  std::to_string(batch.logitRows.size()) + " logit rows; planned for " +
+                  std::to_string(limits.maxTokens) + ", " + std::to_string(limits.maxSequences) + " of " +
+                  std::to_string(limits.maxBlocksPerSequence) + ", " + std::to_string(limits.maxLogitRows));
+}
+
+}  // namespace
+
+size_t BatchInput::plannedBytes(const BatchLimits& limits) {
+  const auto sequences = static_cast<size_t>(limits.maxSequences);
+  return InputLayout::of(limits.maxTokens, sequences, limits.maxLogitRows,
+                         sequences * static_cast<size_t>(limits.maxBlocksPerSequence))
+      .bytes;
+}
+
+BatchInput::BatchInput(DeviceAllocator& allocator, const BatchLimits& limits) : limits_(limits) {
+  const size_t bytes = plannedBytes(limits);
+  memory_ = allocator.allocate(Region::kGraph, bytes, kEngine, "batch.input");
+  image_ = allocator.allocate(Region::kPinned, bytes, kEngine, "batch.upload");
+}
+
+DeviceBatch BatchInput::upload(const Batch& batch, Device& device, Stream& stream) {
+  checkBatch(batch, limits_);
+  const InputLayout layout = InputLayout::of(batch.tokens.size(), batch.contextLength.size(), batch.logitRows.size(),
+                                             batch.blockTable.size());
+  put(image_.data(), layout.slots, batch.slots);
+  put(image_.data(), layout.tokens, batch.tokens);
+  put(image_.data(), layout.positions, batch.positions);
+  put(image_.data(), layout.logitRows, batch.logitRows);
+  put(image_.data(), layout.queryStart, batch.queryStart);
+  put(image_.data(), layout.contextLength, batch.contextLength);
+  put(image_.data(), layout.blockTable, batch.blockTable);
+  device.copy(memory_.data(), image_.data(), layout.bytes, CopyKind::kHostToDevice, stream);
+
+  const auto at = [this](size_t offset) {
+    return reinterpret_cast<const int32_t*>(static_cast<const char*>(memory_.data()) + offset);
+  };
+  DeviceBatch uploaded;
+  uploaded.slots = reinterpret_cast<const int64_t*>(at(layout.slots));
+  uploaded.tokens = at(layout.tokens);
+  uploaded.positions = at(layout.positions);
+  uploaded.logitRows = at(layout.logitRows);
+  uploaded.attention = {static_cast<int32_t>(batch.contextLength.size()),
+                        static_cast<int32_t>(batch.tokens.size()),
+                        at(layout.queryStart),
+                        at(layout.contextLength),
+                        at(layout.blockTable),
+                        batch.tableStride,
+                        batch.maxQueryLength,
+                        batch.maxContextLength};
+  return uploaded;
+}
+
+}  // namespace octavo

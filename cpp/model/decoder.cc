@@ -1,0 +1,181 @@
+#include "model/decoder.h"
+
+#include "base/error.h"
+#include "model/activation_plan.h"
+#include "model/batch_input.h"
+#include "model/layer_weights.h"
+#include "model/rope_constants.h"
+
+namespace octavo {
+
+struct Decoder::State {
+  State(DeviceAllocator& allocator, const ModelSpec& spec, const Weights& weights, DType dtype,
+        const BatchLimits& limits);
+
+  Matrix forward(const Batch& batch, const KvCacheView& cache, Stream& stream);
+
+ private:
+  /** One step on its stream: the arguments that every phase needs. */
+  struct Step {
+    const DeviceBatch& batch;
+    const KvCacheView& cache;
+    Stream& stream;
+    int64_t tokens;
+    Matrix residual, hidden;  // [T, h]
+  };
+
+  Matrix matrix(size_t offset, int64_t rows, int64_t columns, DType dtype) const;
+  void checkCache(const KvCacheView& cache) const;
+  void normInput(const Step& step, size_t layer);
+  void attention(const Step& step, size_t layer);
+  void mlp(const Step& step, size_t layer);
+  Matrix head(const Step& step, int64_t rows);
+
+  Device& device_;
+  Ops& ops_;
+  const ModelSpec spec_;
+  const DType dtype_;
+  const ActivationPlan plan_;
+  std::vector<LayerWeights> layers_;
+  Matrix embedding_, head_;  // [V, h]
+  Vector finalNorm_;
+  RopeConstants ropes_;
+  Allocation activations_;
+  BatchInput input_;
+};
+
+Decoder::State::State(DeviceAllocator& allocator, const ModelSpec& spec, const Weights& weights, DType dtype,
+                      const BatchLimits& limits)
+    : device_(allocator.device()),
+      ops_(allocator.device().ops()),
+      spec_(spec),
+      dtype_(dtype),
+      plan_(ActivationPlan::of(spec, dtype, limits)),
+      embedding_(weights.matrix("embedding")),
+      head_(spec.tiedEmbeddings ? embedding_ : weights.matrix("head")),
+      finalNorm_(weights.vector("finalNorm")),
+      ropes_(allocator, spec),
+      activations_(allocator.allocate(Region::kGraph, plan_.bytes, {OwnerKind::kEngine, 0}, "activations")),
+      input_(allocator, limits) {
+  layers_.reserve(spec_.layers.size());
+  for (size_t layer = 0; layer < spec_.layers.size(); ++layer) layers_.push_back(LayerWeights::of(weights, layer));
+}
+
+Matrix Decoder::State::matrix(size_t offset, int64_t rows, int64_t columns, DType dtype) const {
+  return {static_cast<char*>(activations_.data()) + offset, dtype, rows, columns, columns};
+}
+
+void Decoder::State::checkCache(const KvCacheView& cache) const {
+  const AttentionSpec& first = spec_.layers.front().attention;
+  if (cache.layers == static_cast<int32_t>(spec_.layers.size()) && cache.kvHeads == first.kvHeads &&
+      cache.headDim == first.headDim) {
+    return;
+  }
+  throw Error(ErrorCode::kInternal,
+              "decoder: the KV cache has " + std::to_string(cache.layers) + " layers of " +
+                  std::to_string(cache.kvHeads) + " heads of " + std::to_string(cache.headDim) + ", the model " +
+                  std::to_string(spec_.layers.size()) + " of " + std::to_string(first.kvHeads) + " of " +
+                  std::to_string(first.headDim));
+}
+
+Matrix Decoder::State::forward(const Batch& batch, const KvCacheView& cache, Stream& stream) {
+  checkCache(cache);
+  const DeviceBatch uploaded = input_.upload(batch, device_, stream);
+  const auto tokens = static_cast<int64_t>(batch.tokens.size());
+  const Step step{uploaded,
+                  cache,
+                  stream,
+                  tokens,
+                  matrix(plan_.residual, tokens, spec_.hiddenSize, dtype_),
+                  matrix(plan_.hidden, tokens, spec_.hiddenSize, dtype_)};
+  ops_.embedding(step.residual, uploaded.tokens, embedding_, stream);
+  for (size_t layer = 0; layer < layers_.size(); ++layer) {
+    normInput(step, layer);
+    attention(step, layer);
+    ops_.addRmsNorm(step.hidden, step.residual, step.hidden, layers_[layer].mlpNorm, spec_.normEpsilon, stream);
+    mlp(step, layer);
+  }
+  return head(step, static_cast<int64_t>(batch.logitRows.size()));
+}
+
+/** hidden: in, what the layer below adds to the residual; out, the normed input of attention. */
+void Decoder::State::normInput(const Step& step, size_t layer) {
+  const Vector& norm = layers_[layer].attentionNorm;
+  if (layer == 0) {
+    ops_.rmsNorm(step.hidden, step.residual, norm, spec_.normEpsilon, step.stream);
+  } else {
+    ops_.addRmsNorm(step.hidden, step.residual, step.hidden, norm, spec_.normEpsilon, step.stream);
+  }
+}
+
+void Decoder::State::attention(const Step& step, size_t layer) {
+  const AttentionSpec& spec = spec_.layers[layer].attention;
+  const LayerWeights& weights = layers_[layer];
+  const RopeSpec& rope = spec_.ropes[spec.rope];
+  const int64_t dim = spec.headDim;
+  const int64_t queryColumns = spec.heads * dim;
+  const int64_t keyColumns = spec.kvHeads * dim;
+  const Matrix qkv = matrix(plan_.qkv, step.tokens, queryColumns + 2 * keyColumns, dtype_);
+  const Matrix mixed = matrix(plan_.attention, step.tokens, queryColumns, dtype_);
+  const auto heads = [&](const Matrix& matrix, int64_t column, int32_t count) -> Heads {
+    char* const data = static_cast<char*>(matrix.data) + column * static_cast<int64_t>(dtypeBytes(dtype_));
+    return {data, dtype_, step.tokens, count, spec.headDim, matrix.stride};
+  };
+  const Heads query = heads(qkv, 0, spec.heads);
+  const Heads key = heads(qkv, queryColumns, spec.kvHeads);
+  const Heads value = heads(qkv, queryColumns + keyColumns, spec.kvHeads);
+
+  ops_.linear(qkv, step.hidden, weights.qkv, weights.qkvBias, step.stream);
+  if (spec.queryKeyNorm) {
+    ops_.headNorm(query, weights.queryNorm, spec_.normEpsilon, step.stream);
+    ops_.headNorm(key, weights.keyNorm, spec_.normEpsilon, step.stream);
+  }
+  ops_.rope(query, key, step.batch.positions, ropes_.inverseFrequencies(spec.rope), rope.magnitude, step.stream);
+  const auto index = static_cast<int32_t>(layer);
+  ops_.kvWrite(step.cache, index, key, value, step.batch.slots, step.stream);
+  ops_.pagedAttention(heads(mixed, 0, spec.heads), query, step.cache, index, step.batch.attention, spec.scale,
+                      spec.window, step.stream);
+  ops_.linear(step.hidden, mixed, weights.output, weights.outputBias, step.stream);
+}
+
+void Decoder::State::mlp(const Step& step, size_t layer) {
+  const int64_t intermediate = spec_.layers[layer].mlp.intermediateSize;
+  const LayerWeights& weights = layers_[layer];
+  const Matrix gateUp = matrix(plan_.gateUp, step.tokens, 2 * intermediate, dtype_);
+  const Matrix activated = matrix(plan_.activated, step.tokens, intermediate, dtype_);
+  ops_.linear(gateUp, step.hidden, weights.gateUp, weights.gateUpBias, step.stream);
+  ops_.swiglu(activated, gateUp, step.stream);
+  ops_.linear(step.hidden, activated, weights.down, weights.downBias, step.stream);
+}
+
+/** Final norm and head, of the rows whose logits are wanted alone. */
+Matrix Decoder::State::head(const Step& step, int64_t rows) {
+  const Matrix logits = matrix(plan_.logits, rows, spec_.vocabularySize, DType::kF32);
+  if (rows == 0) return logits;
+  const Matrix residual = matrix(plan_.lastResidual, rows, spec_.hiddenSize, dtype_);
+  const Matrix hidden = matrix(plan_.lastHidden, rows, spec_.hiddenSize, dtype_);
+  ops_.gatherRows(residual, step.residual, step.batch.logitRows, step.stream);
+  ops_.gatherRows(hidden, step.hidden, step.batch.logitRows, step.stream);
+  ops_.addRmsNorm(hidden, residual, hidden, finalNorm_, spec_.normEpsilon, step.stream);
+  ops_.linear(logits, hidden, head_, {}, step.stream);
+  return logits;
+}
+
+Decoder::Decoder(DeviceAllocator& allocator, const ModelSpec& spec, const Weights& weights, DType dtype,
+                 const BatchLimits& limits)
+    : state_(std::make_unique<State>(allocator, spec, weights, dtype, limits)) {}
+
+Decoder::~Decoder() = default;
+
+size_t Decoder::constantBytes(const ModelSpec& spec) { return RopeConstants::plannedBytes(spec); }
+
+size_t Decoder::plannedBytes(const ModelSpec& spec, DType dtype, const BatchLimits& limits) {
+  return constantBytes(spec) + DeviceAllocator::rounded(ActivationPlan::of(spec, dtype, limits).bytes) +
+         DeviceAllocator::rounded(BatchInput::plannedBytes(limits));
+}
+
+Matrix Decoder::forward(const Batch& batch, const KvCacheView& cache, Stream& stream) {
+  return state_->forward(batch, cache, stream);
+}
+
+}  // namespace octavo

@@ -1,0 +1,45 @@
+#include "model/weight_layout.h"
+
+#include <map>
+
+#include "base/error.h"
+
+namespace octavo {
+
+namespace {
+
+constexpr size_t kAlignment = 256;
+
+/** The dtype of all parts, or fp32, the only one that holds the others exactly. */
+DType fileDType(const WeightEntry& entry) {
+  const DType first = entry.parts.front().dtype;
+  for (const WeightPart& part : entry.parts) {
+    if (part.dtype != first) return DType::kF32;
+  }
+  return first;
+}
+
+}  // namespace
+
+WeightLayout WeightLayout::of(const ModelSpec& spec, const WeightManifest& manifest, DType dtype, bool keepFileDType) {
+  std::map<std::string, const WeightEntry*> entries;
+  for (const WeightEntry& entry : manifest.entries) entries.emplace(entry.name, &entry);
+  WeightLayout layout;
+  for (ParameterSpec& parameter : parametersOf(spec)) {
+    const auto found = entries.find(parameter.name);
+    if (found == entries.end() || found->second->parts.empty()) {
+      throw Error(ErrorCode::kCheckpointMismatch, "parameter " + parameter.name + ": is missing in the manifest");
+    }
+    // Norms and biases are small: they keep what the file says, so that nothing is lost.
+    const bool keep = keepFileDType || parameter.shape.size() == 1;
+    const DType stored = keep ? fileDType(*found->second) : dtype;
+    size_t bytes = dtypeBytes(stored);
+    for (const int64_t extent : parameter.shape) bytes *= static_cast<size_t>(extent);
+    layout.parameters.push_back(
+        {std::move(parameter.name), std::move(parameter.shape), stored, layout.bytes, found->second});
+    layout.bytes += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  return layout;
+}
+
+}  // namespace octavo

@@ -1,0 +1,24 @@
+// Where each parameter lies in the arena, and as what.
+#pragma once
+
+#include "model/weights.h"
+
+namespace octavo {
+
+struct ParameterPlace {
+  std::string name;
+  std::vector<int64_t> shape;
+  DType dtype = DType::kF32;
+  size_t offset = 0;                  // in the arena, aligned to 256
+  const WeightEntry* entry = nullptr;  // in the manifest
+};
+
+struct WeightLayout {
+  std::vector<ParameterPlace> parameters;  // in load order
+  size_t bytes = 0;                        // of the arena
+
+  /** See Weights::load. Throws kCheckpointMismatch when a parameter has no entry. */
+  static WeightLayout of(const ModelSpec& spec, const WeightManifest& manifest, DType dtype, bool keepFileDType);
+};
+
+}  // namespace octavo

@@ -1,0 +1,81 @@
+#include "model/weights.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/error.h"
+#include "model/manifest_check.h"
+#include "model/weight_layout.h"
+#include "model/weight_stream.h"
+
+namespace octavo {
+
+namespace {
+
+constexpr Owner kEngine{OwnerKind::kEngine, 0};
+
+/** A part in slices; returns where the next part of the parameter begins. */
+char* appendChunks(const WeightPart& part, char* target, DType targetType, std::vector<WeightChunk>& chunks) {
+  for (uint64_t done = 0; done < part.bytes; done += WeightStream::kSliceBytes) {
+    const auto bytes = static_cast<size_t>(std::min<uint64_t>(part.bytes - done, WeightStream::kSliceBytes));
+    chunks.push_back({part.file, part.offset + done, bytes, part.dtype, target, targetType});
+    target += bytes / dtypeBytes(part.dtype) * dtypeBytes(targetType);
+  }
+  return target;
+}
+
+/** All chunks, in the order of the files, so that disks read forward. */
+std::vector<WeightChunk> chunksOf(const WeightLayout& layout, void* arena) {
+  std::vector<WeightChunk> chunks;
+  for (const ParameterPlace& place : layout.parameters) {
+    char* target = static_cast<char*>(arena) + place.offset;
+    for (const WeightPart& part : place.entry->parts) target = appendChunks(part, target, place.dtype, chunks);
+  }
+  std::sort(chunks.begin(), chunks.end(), [](const WeightChunk& left, const WeightChunk& right) {
+    return std::tie(left.file, left.offset, left.target) < std::tie(right.file, right.offset, right.target);
+  });
+  return chunks;
+}
+
+}  // namespace
+
+Weights Weights::load(DeviceAllocator& allocator, const ModelSpec& spec, const WeightManifest& manifest, DType dtype,
+                      bool keepFileDType, const std::function<void(LoadProgress)>& progress,
+                      const std::atomic<bool>& cancelled) {
+  const CheckpointFiles files(manifest.files);
+  checkManifest(spec, manifest, files);  // again: the files may have changed since `validate`
+  const WeightLayout layout = WeightLayout::of(spec, manifest, dtype, keepFileDType);
+
+  Weights weights;
+  weights.arena_ = allocator.allocate(Region::kWeights, layout.bytes, kEngine, "weights");
+  for (const ParameterPlace& place : layout.parameters) {
+    weights.parameters_.emplace(place.name, Parameter{place.offset, place.dtype, place.shape});
+  }
+  const std::vector<WeightChunk> chunks = chunksOf(layout, weights.arena_.data());
+  WeightStream(allocator, files, chunks).run(progress, cancelled);
+  return weights;
+}
+
+size_t Weights::plannedBytes(const ModelSpec& spec, const WeightManifest& manifest, DType dtype, bool keepFileDType) {
+  return DeviceAllocator::rounded(WeightLayout::of(spec, manifest, dtype, keepFileDType).bytes);
+}
+
+Matrix Weights::matrix(const std::string& name) const {
+  const auto found = parameters_.find(name);
+  if (found == parameters_.end() || found->second.shape.size() != 2) {
+    throw Error(ErrorCode::kInternal, "weights: no matrix " + name);
+  }
+  const Parameter& parameter = found->second;
+  return {static_cast<char*>(arena_.data()) + parameter.offset, parameter.dtype, parameter.shape[0],
+          parameter.shape[1], parameter.shape[1]};
+}
+
+Vector Weights::vector(const std::string& name) const {
+  const auto found = parameters_.find(name);
+  if (found == parameters_.end()) return {};
+  const Parameter& parameter = found->second;
+  if (parameter.shape.size() != 1) throw Error(ErrorCode::kInternal, "weights: " + name + " is no vector");
+  return {static_cast<char*>(arena_.data()) + parameter.offset, parameter.dtype, parameter.shape[0]};
+}
+
+}  // namespace octavo
