@@ -1,4 +1,7 @@
 /** The one door to the addon: its shape, and how it is found. */
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { OctavoError } from './errors.js'
 
 /** Numbers are JS numbers unless noted; ids fit 53 bits. Every native throw is an Error with `code`. */
 export interface NativeDeviceInfo {
@@ -77,6 +80,8 @@ export interface NativeEngineOptions {
   kvDType?: NativeDType
   memoryLimit: number
   kvBytes: number
+  /** Faults and slowness on purpose, for tests: see EngineTesting in cpp/engine/engine.h. */
+  testing?: { failAllocation?: number; failStep?: number; stepMicroseconds?: number }
 }
 
 export interface NativeRequest {
@@ -153,6 +158,8 @@ export interface NativeReport {
   running: number
   waiting: number
   steps: number
+  /** of the engine thread over all steps, outside the device's work */
+  hostNanoseconds: number
 }
 
 export interface NativeEngine {
@@ -182,7 +189,7 @@ export interface NativeLoad {
   onEvents: (events: NativeEvents) => void
 }
 
-/** A raw device and its ops: the low-level SDK stands on it (lib/ops). Owned by lib/ops/native.ts. */
+/** What the addon exports. */
 export interface NativeAddon {
   readonly version: string
   readonly buildInfo: { cuda: boolean; architectures: string; compiler: string; sanitizer: boolean }
@@ -196,4 +203,42 @@ export interface NativeAddon {
   liveObjects(): { engines: number; devices: number; buffers: number }
   /** The low-level SDK; typed in lib/ops/native.ts. */
   readonly ops: unknown
+}
+
+const packageRoot = join(__dirname, '..')
+const requireFrom = createRequire(__filename)
+
+let addon: NativeAddon | undefined
+
+/**
+ * The addon, loaded on the first call: a local build (`build/Release`) first, then the prebuilt binary of
+ * this platform. Throws OCTAVO_NATIVE_MISSING, saying what was looked for and how to build it.
+ */
+export function loadNative(): NativeAddon {
+  addon ??= findNative()
+  return addon
+}
+
+function findNative(): NativeAddon {
+  const { version } = requireFrom(join(packageRoot, 'package.json')) as { version: string }
+  let found: NativeAddon
+  try {
+    const load = requireFrom('node-gyp-build') as (folder: string) => NativeAddon
+    found = load(packageRoot)
+  } catch (cause) {
+    const { message } = cause as Error
+    throw new OctavoError(
+      'OCTAVO_NATIVE_MISSING',
+      `no octavo.node for ${process.platform}-${process.arch} could be loaded from ` +
+        `${join(packageRoot, 'build', 'Release')} or ${join(packageRoot, 'prebuilds')}: ` +
+        `build it with \`npx octavo build\` (${message})`,
+      { cause },
+    )
+  }
+  if (found.version === version) return found
+  throw new OctavoError(
+    'OCTAVO_NATIVE_MISSING',
+    `the octavo.node found is of version ${found.version}, this package is ${version}: ` +
+      'build it again with `npx octavo build`, or remove build/Release to use the shipped one',
+  )
 }

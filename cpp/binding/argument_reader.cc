@@ -11,6 +11,12 @@ namespace {
 
 constexpr int64_t kMaxSafeInteger = (int64_t{1} << 53) - 1;
 
+std::string quoted(std::string text) {
+  text.insert(0, 1, '\'');
+  text.push_back('\'');
+  return text;
+}
+
 /** A short form of what was given; never runs user code. */
 std::string describe(Napi::Value value) {
   switch (value.Type()) {
@@ -18,7 +24,7 @@ std::string describe(Napi::Value value) {
     case napi_null: return "null";
     case napi_boolean: return value.As<Napi::Boolean>() ? "true" : "false";
     case napi_number: return value.ToString().Utf8Value();
-    case napi_string: return "'" + value.As<Napi::String>().Utf8Value().substr(0, 60) + "'";
+    case napi_string: return quoted(value.As<Napi::String>().Utf8Value().substr(0, 60));
     case napi_function: return "a function";
     default: return value.IsArray() ? "an array" : "an object";
   }

@@ -1,91 +1,51 @@
 #include "binding/engine_arguments.h"
 
-#include "base/error.h"
-#include "binding/field_reader.h"
+#include <limits>
 
-namespace octavo::binding {
+#include "base/error.h"
+#include "binding/arguments.h"
+#include "binding/model_arguments.h"
+
+namespace octavo {
 
 namespace {
 
-AttentionSpec readAttention(const FieldReader& from) {
-  AttentionSpec attention;
-  attention.heads = from.integer("heads");
-  attention.kvHeads = from.integer("kvHeads");
-  attention.headDim = from.integer("headDim");
-  attention.scale = from.number("scale");
-  attention.window = from.integer("window");
-  attention.rope = from.integer("rope");
-  attention.qkvBias = from.boolean("qkvBias");
-  attention.outputBias = from.boolean("outputBias");
-  attention.queryKeyNorm = from.boolean("queryKeyNorm");
-  return attention;
+constexpr int64_t kLargestSafe = 9007199254740991;  // 2⁵³ − 1
+constexpr int64_t kLargestInt = std::numeric_limits<int32_t>::max();
+
+int32_t int32(const Fields& from, const char* name) {
+  return static_cast<int32_t>(from.integer(name, std::numeric_limits<int32_t>::min(), kLargestInt));
 }
 
-ModelSpec readSpec(const FieldReader& from) {
-  ModelSpec spec;
-  spec.family = from.text("family");
-  spec.vocabularySize = from.integer("vocabularySize");
-  spec.sampledVocabulary = from.integer("sampledVocabulary");
-  spec.hiddenSize = from.integer("hiddenSize");
-  spec.contextLength = from.integer("contextLength");
-  spec.normEpsilon = from.number("normEpsilon");
-  spec.tiedEmbeddings = from.boolean("tiedEmbeddings");
-  for (const FieldReader& rope : from.objects("ropes")) {
-    spec.ropes.push_back({rope.floats("inverseFrequencies"), rope.number("magnitude")});
-  }
-  for (const FieldReader& layer : from.objects("layers")) {
-    const FieldReader mlp = layer.object("mlp");
-    spec.layers.push_back(
-        {readAttention(layer.object("attention")), {mlp.integer("intermediateSize"), mlp.boolean("bias")}});
-  }
-  return spec;
+float number(const Fields& from, const char* name) {
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  return static_cast<float>(from.number(name, -kLargest, kLargest));
 }
 
-WeightPart readPart(const FieldReader& from) {
-  WeightPart part;
-  part.file = from.integer("file");
-  part.offset = from.size("offset");
-  part.bytes = from.size("bytes");
-  part.dtype = from.dtype("dtype");
-  part.shape = from.shape("shape");
-  return part;
+EngineTesting readTesting(const Fields& testing) {
+  EngineTesting read;
+  if (testing.has("failAllocation")) read.failAllocation = testing.integer("failAllocation", 0, kLargestSafe);
+  if (testing.has("failStep")) read.failStep = testing.integer("failStep", 0, kLargestSafe);
+  if (testing.has("stepMicroseconds")) read.stepMicroseconds = int32(testing, "stepMicroseconds");
+  return read;
 }
 
-WeightManifest readManifest(const FieldReader& from) {
-  WeightManifest manifest;
-  manifest.files = from.texts("files");
-  for (const FieldReader& entry : from.objects("entries")) {
-    WeightEntry& read = manifest.entries.emplace_back();
-    read.name = entry.text("name");
-    for (const FieldReader& part : entry.objects("parts")) read.parts.push_back(readPart(part));
-  }
-  return manifest;
+EngineOptions readOptions(const Fields& options) {
+  EngineOptions read;
+  read.maxSequences = int32(options, "maxSequences");
+  read.maxBatchTokens = int32(options, "maxBatchTokens");
+  read.blockSize = int32(options, "blockSize");
+  if (options.has("dtype")) read.dtype = options.dtype("dtype");
+  if (options.has("kvDType")) read.kvDType = options.dtype("kvDType");
+  read.memoryLimit = static_cast<size_t>(options.integer("memoryLimit", 0, kLargestSafe));
+  read.kvBytes = static_cast<size_t>(options.integer("kvBytes", 0, kLargestSafe));
+  if (options.has("testing")) read.testing = readTesting(options.fields("testing"));
+  return read;
 }
 
-EngineTesting readTesting(const FieldReader& from) {
-  EngineTesting testing;
-  if (from.has("failAllocation")) testing.failAllocation = from.size("failAllocation");
-  if (from.has("failStep")) testing.failStep = from.size("failStep");
-  if (from.has("stepMicroseconds")) testing.stepMicroseconds = from.integer("stepMicroseconds");
-  return testing;
-}
-
-EngineOptions readOptions(const FieldReader& from) {
-  EngineOptions options;
-  options.maxSequences = from.integer("maxSequences");
-  options.maxBatchTokens = from.integer("maxBatchTokens");
-  options.blockSize = from.integer("blockSize");
-  if (from.has("dtype")) options.dtype = from.dtype("dtype");
-  if (from.has("kvDType")) options.kvDType = from.dtype("kvDType");
-  options.memoryLimit = from.size("memoryLimit");
-  options.kvBytes = from.size("kvBytes");
-  if (from.has("testing")) options.testing = readTesting(from.object("testing"));
-  return options;
-}
-
-std::vector<LogitBias> readBiases(const FieldReader& from) {
-  const std::vector<int32_t> tokens = from.int32s("biasTokens");
-  const std::vector<float> values = from.floats("biasValues");
+std::vector<LogitBias> readBiases(const Fields& request) {
+  const std::vector<int32_t> tokens = request.int32s("biasTokens");
+  const std::vector<float> values = request.floats("biasValues");
   if (tokens.size() != values.size()) {
     throw Error(ErrorCode::kInvalidArgument, "request.biasTokens has " + std::to_string(tokens.size()) +
                                                  " elements, request.biasValues " + std::to_string(values.size()) +
@@ -96,52 +56,68 @@ std::vector<LogitBias> readBiases(const FieldReader& from) {
   return biases;
 }
 
+SamplingParams readSampling(const Fields& request) {
+  SamplingParams read;
+  read.temperature = number(request, "temperature");
+  read.topK = int32(request, "topK");
+  read.topP = number(request, "topP");
+  read.minP = number(request, "minP");
+  read.repetitionPenalty = number(request, "repetitionPenalty");
+  read.frequencyPenalty = number(request, "frequencyPenalty");
+  read.presencePenalty = number(request, "presencePenalty");
+  read.seed = request.bigUint64("seed");
+  return read;
+}
+
+double wholeNumber(const Napi::Value& value, const char* name, int64_t least, int64_t most) {
+  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
+  const bool inRange = number >= static_cast<double>(least) && number <= static_cast<double>(most);
+  if (inRange && number == static_cast<double>(static_cast<int64_t>(number))) return number;
+  throw Error(ErrorCode::kInvalidArgument, std::string(name) + " is " + describe(value) +
+                                               ": expected an integer from " + std::to_string(least) + " to " +
+                                               std::to_string(most));
+}
+
 }  // namespace
 
 LoadArguments readLoad(const Napi::Value& load) {
-  const FieldReader from(load, "load");
-  LoadArguments arguments;
-  arguments.device = from.text("device");
-  arguments.threads = from.integer("threads");
-  arguments.spec = readSpec(from.object("spec"));
-  arguments.manifest = readManifest(from.object("manifest"));
-  arguments.options = readOptions(from.object("options"));
-  return arguments;
+  const Fields from(load, "load");
+  LoadArguments read;
+  read.device = from.text("device");
+  read.threads = int32(from, "threads");
+  read.spec = readModelSpec({from.get("spec"), "load.spec"});
+  read.manifest = readWeightManifest({from.get("manifest"), "load.manifest"});
+  read.options = readOptions(from.fields("options"));
+  return read;
 }
 
 RequestSpec readRequest(const Napi::Value& request) {
-  const FieldReader from(request, "request");
-  RequestSpec spec;
-  spec.prompt = from.int32s("prompt");
-  spec.maxNewTokens = from.integer("maxNewTokens");
-  spec.sampling.temperature = from.number("temperature");
-  spec.sampling.topK = from.integer("topK");
-  spec.sampling.topP = from.number("topP");
-  spec.sampling.minP = from.number("minP");
-  spec.sampling.repetitionPenalty = from.number("repetitionPenalty");
-  spec.sampling.frequencyPenalty = from.number("frequencyPenalty");
-  spec.sampling.presencePenalty = from.number("presencePenalty");
-  spec.sampling.seed = from.word("seed");
-  spec.biases = readBiases(from);
-  spec.stopTokens = from.int32s("stopTokens");
-  spec.topLogprobs = from.integer("topLogprobs");
-  spec.score = from.boolean("score");
-  spec.credits = from.integer("credits");
-  return spec;
+  const Fields from(request, "request");
+  RequestSpec read;
+  read.prompt = from.int32s("prompt");
+  read.maxNewTokens = int32(from, "maxNewTokens");
+  read.sampling = readSampling(from);
+  read.biases = readBiases(from);
+  read.stopTokens = from.int32s("stopTokens");
+  read.topLogprobs = int32(from, "topLogprobs");
+  read.score = from.flag("score");
+  read.credits = int32(from, "credits");
+  return read;
 }
 
 uint64_t readId(const Napi::Value& value, const char* name) {
-  return static_cast<uint64_t>(wholeNumber(value, name, 0, 9007199254740991));
+  return static_cast<uint64_t>(wholeNumber(value, name, 0, kLargestSafe));
 }
 
 int32_t readCount(const Napi::Value& value, const char* name) {
-  return static_cast<int32_t>(wholeNumber(value, name, 1, 2147483647));
+  return static_cast<int32_t>(wholeNumber(value, name, 1, kLargestInt));
 }
 
-Napi::Function readFunction(const Napi::Value& object, const char* name) {
-  const Napi::Value function = FieldReader(object, "load").value(name);
-  if (function.IsFunction()) return function.As<Napi::Function>();
-  throw Error(ErrorCode::kInvalidArgument, std::string("load.") + name + " is no function; give one");
+Napi::Function readFunction(const Napi::Value& load, const char* name) {
+  const Fields from(load, "load");
+  const Napi::Value given = from.get(name);
+  if (!given.IsFunction()) from.refuse(name, "a function");
+  return given.As<Napi::Function>();
 }
 
-}  // namespace octavo::binding
+}  // namespace octavo

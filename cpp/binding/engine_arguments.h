@@ -1,4 +1,4 @@
-// What lib/native.ts hands in, read into C++: every field checked, every refusal names it.
+// NativeLoad and NativeRequest (lib/native.ts) as C++ structures: every field checked, every refusal names it.
 #pragma once
 
 #include <napi.h>
@@ -7,23 +7,24 @@
 
 #include "engine/engine.h"
 
-namespace octavo::binding {
+namespace octavo {
 
 /** NativeLoad without its callbacks. */
 struct LoadArguments {
   std::string device;
-  int threads = 0;
+  int32_t threads = 0;
   ModelSpec spec;
   WeightManifest manifest;
   EngineOptions options;
 };
 
-/** All throw Error kInvalidArgument naming the field, what it holds and what it takes. */
+/** All throw kInvalidArgument naming the field, what it is and what it must be. */
 LoadArguments readLoad(const Napi::Value& load);
 RequestSpec readRequest(const Napi::Value& request);
 /** A session or request id. */
 uint64_t readId(const Napi::Value& value, const char* name);
+/** A whole number from 1. */
 int32_t readCount(const Napi::Value& value, const char* name);
-Napi::Function readFunction(const Napi::Value& object, const char* name);
+Napi::Function readFunction(const Napi::Value& load, const char* name);
 
-}  // namespace octavo::binding
+}  // namespace octavo

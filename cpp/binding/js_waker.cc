@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace octavo::binding {
+namespace octavo {
 
 bool JsWaker::open(napi_env env, std::shared_ptr<JsWakerOwner> owner) {
   env_ = env;
@@ -18,7 +18,10 @@ bool JsWaker::open(napi_env env, std::shared_ptr<JsWakerOwner> owner) {
     delete kept;
     return false;
   }
-  function_ = function;
+  {
+    const std::lock_guard lock(mutex_);
+    function_ = function;
+  }
   napi_add_env_cleanup_hook(env, environmentEnds, this);
   return true;
 }
@@ -32,15 +35,22 @@ void JsWaker::wake() {
 }
 
 void JsWaker::ref() {
+  const std::lock_guard lock(mutex_);
   if (function_) napi_ref_threadsafe_function(env_, function_);
 }
 
 void JsWaker::unref() {
+  const std::lock_guard lock(mutex_);
   if (function_) napi_unref_threadsafe_function(env_, function_);
 }
 
+bool JsWaker::isOpen() {
+  const std::lock_guard lock(mutex_);
+  return function_ != nullptr;
+}
+
 void JsWaker::close() {
-  if (!function_) return;
+  if (!isOpen()) return;
   napi_remove_env_cleanup_hook(env_, environmentEnds, this);
   release(napi_tsfn_release);
 }
@@ -72,4 +82,4 @@ void JsWaker::environmentEnds(void* context) {
   waker->release(napi_tsfn_abort);
 }
 
-}  // namespace octavo::binding
+}  // namespace octavo

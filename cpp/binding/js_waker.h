@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 
-namespace octavo::binding {
+namespace octavo {
 
 /** Who is woken. Both are called on the JS thread. */
 class JsWakerOwner {
@@ -33,7 +33,7 @@ class JsWaker {
   void unref();
   /** Idempotent. A call already pending may still come. */
   void close();
-  bool isOpen() const { return function_ != nullptr; }
+  bool isOpen();
 
  private:
   static void called(napi_env env, napi_value, void* context, void*);
@@ -48,4 +48,4 @@ class JsWaker {
   bool pending_ = false;
 };
 
-}  // namespace octavo::binding
+}  // namespace octavo

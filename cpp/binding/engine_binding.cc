@@ -1,0 +1,40 @@
+#include "binding/engine_binding.h"
+
+#include "binding/addon_data.h"
+#include "binding/engine_handle.h"
+#include "binding/engine_object.h"
+#include "binding/errors.h"
+
+namespace octavo {
+
+namespace {
+
+/** loadEngine(NativeLoad): `{ promise, cancel }`. Arguments are checked here, everything else off-thread. */
+Napi::Value loadEngine(const Napi::CallbackInfo& info, const std::shared_ptr<EngineModule>& module) {
+  const Napi::Env env = info.Env();
+  LoadArguments arguments = readLoad(info[0]);
+  const Napi::Function onProgress = readFunction(info[0], "onProgress");
+  const Napi::Function onEvents = readFunction(info[0], "onEvents");
+  const auto handle = std::make_shared<EngineHandle>(env, module);
+  Napi::Object loading = Napi::Object::New(env);
+  loading.Set("promise", handle->load(std::move(arguments), onProgress, onEvents));
+  loading.Set("cancel", Napi::Function::New(env, [handle](const Napi::CallbackInfo&) { handle->cancelLoad(); }, "cancel"));
+  return loading;
+}
+
+}  // namespace
+
+void initEngine(Napi::Env env, Napi::Object exports) {
+  const auto module = std::make_shared<EngineModule>();
+  module->constructor = Napi::Persistent(defineEngineClass(env));
+  module->constructor.SuppressDestruct();  // the environment frees it
+  AddonData& data = AddonData::of(env);
+  data.engines = module;
+  data.liveEngines = [module] { return static_cast<int>(module->live); };
+  const auto load = [module](const Napi::CallbackInfo& info) {
+    return guarded(info.Env(), [&] { return loadEngine(info, module); });
+  };
+  exports.Set("loadEngine", Napi::Function::New(env, load, "loadEngine"));
+}
+
+}  // namespace octavo

@@ -1,0 +1,138 @@
+#include "binding/engine_object.h"
+
+#include <new>
+
+#include "base/error.h"
+#include "binding/engine_arguments.h"
+#include "binding/engine_call.h"
+#include "binding/engine_results.h"
+
+namespace octavo {
+
+namespace {
+
+constexpr napi_type_tag kEngineTag = {0x6f637461766f4e61, 0x9d3c1b5e7a40428f};
+
+/** The handle of `this`; throws kInvalidArgument when `this` is no NativeEngine. */
+std::shared_ptr<EngineHandle> unwrap(const Napi::CallbackInfo& info) {
+  bool ours = false;
+  void* wrapped = nullptr;
+  const bool tagged = napi_check_object_type_tag(info.Env(), info.This(), &kEngineTag, &ours) == napi_ok && ours;
+  if (!tagged || napi_unwrap(info.Env(), info.This(), &wrapped) != napi_ok) {
+    throw Error(ErrorCode::kInvalidArgument, "a method of NativeEngine was called on something else; call it on an "
+                                             "engine that loadEngine gave");
+  }
+  return *static_cast<std::shared_ptr<EngineHandle>*>(wrapped);
+}
+
+Napi::Value createSession(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(handle.engine().createSession()));
+}
+
+Napi::Value disposeSession(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  return handle.disposeSession(readId(info[0], "session"));
+}
+
+Napi::Value submit(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  const SessionId session = readId(info[0], "session");
+  const RequestId request = handle.engine().submit(session, readRequest(info[1]));
+  handle.requestStarted();
+  return Napi::Number::New(info.Env(), static_cast<double>(request));
+}
+
+Napi::Value cancel(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  handle.engine().cancel(readId(info[0], "request"));
+  return info.Env().Undefined();
+}
+
+Napi::Value grant(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  handle.engine().grant(readId(info[0], "request"), readCount(info[1], "tokens"));
+  return info.Env().Undefined();
+}
+
+Napi::Value report(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  return makeReport(info.Env(), handle.engine().report());
+}
+
+Napi::Value check(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  handle.engine().check();
+  return info.Env().Undefined();
+}
+
+Napi::Value dispose(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  handle.dispose();
+  return info.Env().Undefined();
+}
+
+Napi::Value disposeAsync(EngineHandle& handle, const Napi::CallbackInfo&) { return handle.disposeAsync(); }
+
+template <Napi::Value (*body)(EngineHandle&, const Napi::CallbackInfo&)>
+napi_value call(napi_env env, napi_callback_info raw) {
+  return guardedCall(env, [&]() -> napi_value {
+    const Napi::CallbackInfo info(env, raw);
+    const std::shared_ptr<EngineHandle> handle = unwrap(info);
+    return body(*handle, info);
+  });
+}
+
+/** `new NativeEngine(external)`: nobody else has an external to give. */
+napi_value construct(napi_env env, napi_callback_info raw) {
+  return guardedCall(env, [&]() -> napi_value {
+    const Napi::CallbackInfo info(env, raw);
+    if (!info.IsConstructCall() || !info[0].IsExternal()) {
+      throw Error(ErrorCode::kInvalidArgument, "NativeEngine cannot be constructed; use loadEngine");
+    }
+    return info.This();
+  });
+}
+
+napi_property_descriptor method(const char* name, napi_callback callback) {
+  return {name, nullptr, callback, nullptr, nullptr, nullptr, napi_default_method, nullptr};
+}
+
+napi_property_descriptor constant(const char* name, napi_value value, napi_property_attributes attributes) {
+  return {name, nullptr, nullptr, nullptr, nullptr, value, attributes, nullptr};
+}
+
+void finalize(napi_env, void* wrapped, void*) {
+  auto* const handle = static_cast<std::shared_ptr<EngineHandle>*>(wrapped);
+  (*handle)->abandon();
+  delete handle;
+}
+
+}  // namespace
+
+Napi::Function defineEngineClass(Napi::Env env) {
+  const napi_property_descriptor methods[] = {
+      method("createSession", call<createSession>), method("disposeSession", call<disposeSession>),
+      method("submit", call<submit>),               method("cancel", call<cancel>),
+      method("grant", call<grant>),                 method("report", call<report>),
+      method("check", call<check>),                 method("dispose", call<dispose>),
+      method("disposeAsync", call<disposeAsync>)};
+  napi_value constructor = nullptr;
+  const napi_status status = napi_define_class(env, "NativeEngine", NAPI_AUTO_LENGTH, construct, nullptr,
+                                               std::size(methods), methods, &constructor);
+  if (status != napi_ok) throw Napi::Error::New(env);
+  return {env, constructor};
+}
+
+bool makeEngineObject(napi_env env, EngineModule& module, std::shared_ptr<EngineHandle> handle,
+                      napi_value onEvents, napi_value* made) {
+  napi_value token = nullptr;
+  napi_value deviceId = nullptr;
+  const std::string& device = handle->deviceId();
+  const bool built = napi_create_external(env, nullptr, nullptr, nullptr, &token) == napi_ok &&
+                     napi_new_instance(env, module.constructor.Value(), 1, &token, made) == napi_ok &&
+                     napi_create_string_utf8(env, device.data(), device.size(), &deviceId) == napi_ok;
+  if (!built) return false;
+  const napi_property_descriptor properties[] = {constant("deviceId", deviceId, napi_enumerable),
+                                                 constant(kEventsProperty, onEvents, napi_default)};
+  if (napi_define_properties(env, *made, std::size(properties), properties) != napi_ok) return false;
+  if (napi_type_tag_object(env, *made, &kEngineTag) != napi_ok) return false;
+  auto* const wrapped = new std::shared_ptr<EngineHandle>(std::move(handle));
+  if (napi_wrap(env, *made, wrapped, finalize, nullptr, nullptr) == napi_ok) return true;
+  delete wrapped;
+  return false;
+}
+
+}  // namespace octavo

@@ -1,0 +1,117 @@
+/** Memory on a device, typed and disposable. */
+import { OctavoError } from '../errors.js'
+import { arrayTypes, bytesOf, decode, dtypes, encode } from './dtype.js'
+import type { ArrayOf, DType, FloatDType } from './dtype.js'
+import type { Device } from './device.js'
+import { unwatch, watch } from './leak.js'
+import { callOps } from './load.js'
+import { elementsOf } from './shape.js'
+import type { Shape } from './shape.js'
+
+function isFloat(dtype: DType): dtype is FloatDType {
+  return dtype === 'fp32' || dtype === 'bf16' || dtype === 'fp16'
+}
+
+/** `[elements]` of one dtype on a device. Contents are undefined until written. */
+export class DeviceBuffer<D extends DType = DType> implements Disposable {
+  /** The addon's handle; meaningless after dispose. */
+  readonly handle: number
+  /** Keeps the device, which owns the memory, from being collected while a buffer is in use. */
+  readonly device: Device
+  readonly dtype: D
+  readonly shape: Shape
+  /** Elements. */
+  readonly length: number
+
+  private constructor(handle: number, device: Device, dtype: D, shape: Shape) {
+    this.handle = handle
+    this.device = device
+    this.dtype = dtype
+    this.shape = [...shape]
+    this.length = elementsOf(shape)
+    watch(this, 'DeviceBuffer', () => callOps((ops) => ops.destroyBuffer({ buffer: handle })))
+  }
+
+  /** See {@link Device.buffer}. */
+  static create<D extends DType>(
+    device: Device,
+    dtype: D,
+    shape: Shape,
+    tag: string,
+  ): DeviceBuffer<D> {
+    if (!dtypes.includes(dtype)) {
+      throw new OctavoError(
+        'OCTAVO_INVALID_ARGUMENT',
+        `the dtype is ${String(dtype)}: expected one of ${dtypes.join(', ')}`,
+      )
+    }
+    const bytes = elementsOf(shape) * bytesOf(dtype)
+    const handle = callOps((ops) => ops.createBuffer({ device: device.handle, bytes, tag }))
+    return new DeviceBuffer(handle, device, dtype, shape)
+  }
+
+  /** Bytes asked for; the allocator may hold a few more. */
+  get bytes(): number {
+    return this.length * bytesOf(this.dtype)
+  }
+
+  /**
+   * Copies `values` to the buffer from element `offset` on, and waits. Plain numbers are rounded to a
+   * float dtype; a typed array must be the dtype's own. Throws OCTAVO_INVALID_ARGUMENT, OCTAVO_DISPOSED.
+   */
+  write(values: ArrayOf[D] | readonly number[], offset = 0): void {
+    const array = this.#arrayOf(values)
+    const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
+    callOps((ops) =>
+      ops.writeBuffer({ buffer: this.handle, offset: offset * bytesOf(this.dtype), bytes }),
+    )
+  }
+
+  /** Waits for the device, then copies elements [offset, offset + length) out. */
+  read(offset = 0, length: number = this.length - offset): ArrayOf[D] {
+    if (!Number.isSafeInteger(length) || length < 0 || length > this.length) {
+      throw new OctavoError(
+        'OCTAVO_INVALID_ARGUMENT',
+        `${length} elements asked of a buffer of ${this.length}`,
+      )
+    }
+    const array = new arrayTypes[this.dtype](length)
+    const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
+    callOps((ops) =>
+      ops.readBuffer({ buffer: this.handle, offset: offset * bytesOf(this.dtype), bytes }),
+    )
+    return array
+  }
+
+  /** The contents as numbers, for a float dtype. */
+  readNumbers(this: DeviceBuffer<FloatDType>): Float32Array {
+    return decode(this.dtype, this.read())
+  }
+
+  /** Sets every byte to `value`, 0 to 255: 0 is zero in every dtype, 255 is NaN in every float one. */
+  fillBytes(value: number): void {
+    callOps((ops) => ops.fillBuffer({ buffer: this.handle, offset: 0, count: this.bytes, value }))
+  }
+
+  /** Gives the memory back, after the work that uses it. Idempotent. */
+  dispose(): void {
+    unwatch(this)
+    callOps((ops) => ops.destroyBuffer({ buffer: this.handle }))
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose()
+  }
+
+  #arrayOf(values: ArrayOf[D] | readonly number[]): ArrayOf[D] {
+    const type = arrayTypes[this.dtype] as unknown as { new (length: number): ArrayOf[D] }
+    if (values instanceof type) return values
+    if (isFloat(this.dtype) && Array.isArray(values))
+      return encode(this.dtype, values) as ArrayOf[D]
+    if (Array.isArray(values) && this.dtype === 'i32') return Int32Array.from(values) as ArrayOf[D]
+    throw new OctavoError(
+      'OCTAVO_INVALID_ARGUMENT',
+      `a ${this.dtype} buffer is written from a ${type.name} or an array of numbers`,
+    )
+  }
+}

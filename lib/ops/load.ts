@@ -1,0 +1,13 @@
+/** The addon's `ops`, typed, with its errors turned into ours. */
+import { fromNative } from '../errors.js'
+import { loadNative } from '../native.js'
+import type { NativeOps } from './native.js'
+
+/** Loads the addon on the first call. Throws OCTAVO_NATIVE_MISSING and whatever `body` meets. */
+export function callOps<T>(body: (ops: NativeOps) => T): T {
+  try {
+    return body(loadNative().ops as NativeOps)
+  } catch (error) {
+    throw fromNative(error)
+  }
+}

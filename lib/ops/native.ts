@@ -1,0 +1,156 @@
+/** The shape of `addon.ops`: handles are numbers, views and options plain objects. Every throw has a `code`. */
+import type { NativeDeviceInfo, NativeLedgerLine } from '../native.js'
+import type { FloatDType } from './dtype.js'
+
+export interface NativeMemoryUse {
+  freeBytes: number
+  totalBytes: number
+  processBytes: number | null
+}
+
+/** Offsets and strides in elements. */
+export interface NativeMatrix {
+  buffer: number
+  dtype: FloatDType
+  offset: number
+  rows: number
+  columns: number
+  stride: number
+}
+
+export interface NativeVector {
+  buffer: number
+  dtype: FloatDType
+  offset: number
+  size: number
+}
+
+export interface NativeHeads {
+  buffer: number
+  dtype: FloatDType
+  offset: number
+  tokens: number
+  heads: number
+  dim: number
+  tokenStride: number
+}
+
+export interface NativeKvCache {
+  buffer: number
+  dtype: FloatDType
+  offset: number
+  blocks: number
+  layers: number
+  kvHeads: number
+  blockSize: number
+  headDim: number
+}
+
+export interface NativeSamplingRow {
+  temperature: number
+  topK: number
+  topP: number
+  minP: number
+  repetitionPenalty: number
+  frequencyPenalty: number
+  presencePenalty: number
+  position: number
+  seed: bigint
+  historyTokens: Int32Array
+  historyCounts: Int32Array
+  biasTokens: Int32Array
+  biasValues: Float32Array
+}
+
+export interface NativeSamples {
+  tokens: Int32Array
+  logprobs: Float32Array
+  topTokens: Int32Array
+  topLogprobs: Float32Array
+}
+
+export interface NativeOps {
+  open(fields: { id: string; threads: number }): number
+  close(fields: { device: number }): void
+  deviceInfo(fields: { device: number }): NativeDeviceInfo
+  deviceMemoryUse(fields: { device: number }): NativeMemoryUse
+  deviceLedger(fields: { device: number }): NativeLedgerLine[]
+  synchronize(fields: { device: number }): void
+  createBuffer(fields: { device: number; bytes: number; tag: string }): number
+  destroyBuffer(fields: { buffer: number }): void
+  writeBuffer(fields: { buffer: number; offset: number; bytes: Uint8Array }): void
+  readBuffer(fields: { buffer: number; offset: number; bytes: Uint8Array }): void
+  fillBuffer(fields: { buffer: number; offset: number; count: number; value: number }): void
+
+  convert(device: number, call: { out: NativeMatrix; from: NativeMatrix }): void
+  embedding(
+    device: number,
+    call: { out: NativeMatrix; tokens: Int32Array; table: NativeMatrix },
+  ): void
+  gatherRows(
+    device: number,
+    call: { out: NativeMatrix; from: NativeMatrix; rows: Int32Array },
+  ): void
+  rmsNorm(
+    device: number,
+    call: { out: NativeMatrix; x: NativeMatrix; weight: NativeVector; epsilon: number },
+  ): void
+  addRmsNorm(
+    device: number,
+    call: {
+      out: NativeMatrix
+      residual: NativeMatrix
+      x: NativeMatrix
+      weight: NativeVector
+      epsilon: number
+    },
+  ): void
+  add(device: number, call: { y: NativeMatrix; x: NativeMatrix }): void
+  headNorm(
+    device: number,
+    call: { heads: NativeHeads; weight: NativeVector; epsilon: number },
+  ): void
+  linear(
+    device: number,
+    call: { out: NativeMatrix; x: NativeMatrix; weight: NativeMatrix; bias: NativeVector | null },
+  ): void
+  rope(
+    device: number,
+    call: {
+      query: NativeHeads
+      key: NativeHeads
+      positions: Int32Array
+      inverseFrequencies: Float32Array
+      magnitude: number
+    },
+  ): void
+  kvWrite(
+    device: number,
+    call: {
+      cache: NativeKvCache
+      layer: number
+      key: NativeHeads
+      value: NativeHeads
+      slots: BigInt64Array
+    },
+  ): void
+  pagedAttention(
+    device: number,
+    call: {
+      out: NativeHeads
+      query: NativeHeads
+      cache: NativeKvCache
+      layer: number
+      queryStart: Int32Array
+      contextLength: Int32Array
+      blockTable: Int32Array
+      scale: number
+      window: number
+    },
+  ): void
+  swiglu(device: number, call: { out: NativeMatrix; gateUp: NativeMatrix }): void
+  sample(
+    device: number,
+    call: { logits: NativeMatrix; sampled: number; topCount: number; params: NativeSamplingRow[] },
+  ): NativeSamples
+}

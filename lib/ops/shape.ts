@@ -1,0 +1,138 @@
+/** Shapes of buffers and views of them, checked before the addon sees them. */
+import { OctavoError } from '../errors.js'
+import type { FloatDType } from './dtype.js'
+import type { DeviceBuffer } from './buffer.js'
+import type { NativeHeads, NativeKvCache, NativeMatrix, NativeVector } from './native.js'
+
+/** Sizes in elements, outermost first. */
+export type Shape = readonly number[]
+
+/** A matrix inside a buffer: row r starts at element `offset + r * stride`. */
+export interface MatrixView {
+  buffer: DeviceBuffer<FloatDType>
+  /** default 0 */
+  offset?: number
+  rows: number
+  columns: number
+  /** default `columns` */
+  stride?: number
+}
+
+/** `[tokens, heads, dim]` inside a buffer: token t starts at element `offset + t * tokenStride`. */
+export interface HeadsView {
+  buffer: DeviceBuffer<FloatDType>
+  /** default 0 */
+  offset?: number
+  tokens: number
+  heads: number
+  dim: number
+  /** default `heads * dim` */
+  tokenStride?: number
+}
+
+/** A buffer of shape `[…, columns]` (its leading sizes are the rows), or a view of one. */
+export type MatrixArgument = DeviceBuffer<FloatDType> | MatrixView
+
+/** A buffer of shape `[tokens, heads, dim]`, or a view of one. */
+export type HeadsArgument = DeviceBuffer<FloatDType> | HeadsView
+
+/** Elements of a shape. Throws OCTAVO_INVALID_ARGUMENT unless every size is a positive integer. */
+export function elementsOf(shape: Shape): number {
+  const elements = shape.reduce((product, size) => product * size, 1)
+  const fits = shape.length > 0 && shape.every((size) => Number.isSafeInteger(size) && size > 0)
+  if (!fits || !Number.isSafeInteger(elements)) {
+    throw new OctavoError(
+      'OCTAVO_INVALID_ARGUMENT',
+      `the shape is [${shape.join(', ')}]: expected positive integers`,
+    )
+  }
+  return elements
+}
+
+function isBuffer(argument: object): argument is DeviceBuffer<FloatDType> {
+  return 'shape' in argument
+}
+
+function requireObject(name: string, argument: unknown): asserts argument is object {
+  if (typeof argument === 'object' && argument !== null) return
+  throw new OctavoError(
+    'OCTAVO_INVALID_ARGUMENT',
+    `${name} is ${String(argument)}: expected a DeviceBuffer or a view of one`,
+  )
+}
+
+function bufferOf(name: string, view: { buffer: unknown }): DeviceBuffer<FloatDType> {
+  requireObject(`${name}.buffer`, view.buffer)
+  return view.buffer as DeviceBuffer<FloatDType>
+}
+
+/** The addon's form of a matrix argument. */
+export function nativeMatrix(name: string, argument: MatrixArgument): NativeMatrix {
+  requireObject(name, argument)
+  if (isBuffer(argument)) {
+    const columns = argument.shape.at(-1)!
+    const rows = argument.length / columns
+    const { handle: buffer, dtype } = argument
+    return { buffer, dtype, offset: 0, rows, columns, stride: columns }
+  }
+  const { handle: buffer, dtype } = bufferOf(name, argument)
+  const { offset = 0, rows, columns, stride = columns } = argument
+  return { buffer, dtype, offset, rows, columns, stride }
+}
+
+/** The addon's form of a vector argument: a whole buffer, whatever its shape. */
+export function nativeVector(name: string, argument: DeviceBuffer<FloatDType>): NativeVector {
+  requireObject(name, argument)
+  return { buffer: argument.handle, dtype: argument.dtype, offset: 0, size: argument.length }
+}
+
+/** The addon's form of a heads argument. */
+export function nativeHeads(name: string, argument: HeadsArgument): NativeHeads {
+  requireObject(name, argument)
+  if (!isBuffer(argument)) {
+    const { handle: buffer, dtype } = bufferOf(name, argument)
+    const { offset = 0, tokens, heads, dim, tokenStride = heads * dim } = argument
+    return { buffer, dtype, offset, tokens, heads, dim, tokenStride }
+  }
+  const [tokens, heads, dim, ...rest] = argument.shape
+  if (tokens === undefined || heads === undefined || dim === undefined || rest.length > 0) {
+    throw new OctavoError(
+      'OCTAVO_INVALID_ARGUMENT',
+      `${name} has shape [${argument.shape.join(', ')}]: expected [tokens, heads, dim]`,
+    )
+  }
+  const { handle: buffer, dtype } = argument
+  return { buffer, dtype, offset: 0, tokens, heads, dim, tokenStride: heads * dim }
+}
+
+/**
+ * The addon's form of a paged KV cache: a buffer of shape
+ * `[blocks, layers, 2, kvHeads, blockSize, headDim]`.
+ */
+export function nativeCache(name: string, argument: DeviceBuffer<FloatDType>): NativeKvCache {
+  requireObject(name, argument)
+  const [blocks, layers, two, kvHeads, blockSize, headDim, ...rest] = argument.shape
+  if (headDim === undefined || rest.length > 0 || two !== 2) {
+    throw new OctavoError(
+      'OCTAVO_INVALID_ARGUMENT',
+      `${name} has shape [${argument.shape.join(', ')}]: expected [blocks, layers, 2, kvHeads, blockSize, headDim]`,
+    )
+  }
+  const { handle: buffer, dtype } = argument
+  const sizes = {
+    blocks: blocks!,
+    layers: layers!,
+    kvHeads: kvHeads!,
+    blockSize: blockSize!,
+    headDim,
+  }
+  return { buffer, dtype, offset: 0, ...sizes }
+}
+
+/** The handle of the device an argument lies on. */
+export function deviceOf(name: string, argument: MatrixArgument | HeadsArgument): number {
+  requireObject(name, argument)
+  const buffer = isBuffer(argument) ? argument : bufferOf(name, argument)
+  requireObject(`${name}.device`, buffer.device)
+  return buffer.device.handle
+}

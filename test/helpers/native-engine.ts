@@ -1,0 +1,175 @@
+/** A NativeEngine over models/stories260k, driven without the SDK: requests by id, events sorted to them. */
+import {
+  loadNative,
+  type NativeEngine,
+  type NativeEngineOptions,
+  type NativeEvents,
+  type NativeFinish,
+  type NativeRequest,
+} from '../../lib/native.js'
+import { storiesManifest, storiesSpec } from './stories-model.js'
+
+const MiB = 2 ** 20
+
+export const native = loadNative()
+
+export type Testing = NonNullable<NativeEngineOptions['testing']>
+
+/** KV bytes of one block of `blockSize` tokens: 5 layers, K and V, 4 heads of 8, fp32. */
+export const blockBytes = (blockSize = 16): number => 5 * 2 * 4 * 8 * 4 * blockSize
+
+export interface Top {
+  tokens: Int32Array
+  logprobs: Float32Array
+}
+
+/** One request as it runs: its tokens so far, and its end. */
+export class Running {
+  readonly tokens: number[] = []
+  readonly logprobs: number[] = []
+  readonly top: (Top | null)[] = []
+  readonly finishes: NativeFinish[] = []
+  /** Resolves with the terminal event. */
+  readonly finish: Promise<NativeFinish>
+  #resolve!: (finish: NativeFinish) => void
+  #waiters: { count: number; wake: () => void }[] = []
+
+  constructor(readonly id: number) {
+    this.finish = new Promise((resolve) => (this.#resolve = resolve))
+  }
+
+  /** Resolves when that many tokens have come, or the end. */
+  async produced(count: number): Promise<void> {
+    if (this.tokens.length >= count || this.finishes.length > 0) return
+    await new Promise<void>((wake) => this.#waiters.push({ count, wake }))
+  }
+
+  add(token: number, logprob: number, top: Top | null): void {
+    this.tokens.push(token)
+    this.logprobs.push(logprob)
+    this.top.push(top)
+    this.#wake()
+  }
+
+  end(finish: NativeFinish): void {
+    this.finishes.push(finish)
+    this.#resolve(finish)
+    this.#wake()
+  }
+
+  #wake(): void {
+    const ready = this.#waiters.filter(({ count }) => this.tokens.length >= count || this.finishes.length > 0)
+    this.#waiters = this.#waiters.filter((waiter) => !ready.includes(waiter))
+    for (const { wake } of ready) wake()
+  }
+}
+
+export const greedy: NativeRequest = {
+  prompt: Int32Array.of(1),
+  maxNewTokens: 32,
+  temperature: 0,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  repetitionPenalty: 1,
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  seed: 0n,
+  biasTokens: new Int32Array(),
+  biasValues: new Float32Array(),
+  stopTokens: new Int32Array(),
+  topLogprobs: 0,
+  score: false,
+  credits: 1_000_000,
+}
+
+export type RequestOptions = Partial<Omit<NativeRequest, 'prompt' | 'stopTokens'>> & {
+  prompt?: readonly number[]
+  stopTokens?: readonly number[]
+}
+
+export const defaultOptions: NativeEngineOptions = {
+  maxSequences: 16,
+  maxBatchTokens: 512,
+  blockSize: 16,
+  memoryLimit: 256 * MiB,
+  kvBytes: 16 * MiB,
+}
+
+export class TestEngine {
+  readonly #running = new Map<number, Running>()
+  native!: NativeEngine
+  /** Calls of onEvents so far. */
+  deliveries = 0
+
+  /** Greedy stories260K on one CPU thread unless told otherwise. */
+  static async load(options: Partial<NativeEngineOptions> = {}, threads = 1): Promise<TestEngine> {
+    const engine = new TestEngine()
+    const { promise } = native.loadEngine({
+      device: 'cpu',
+      threads,
+      spec: storiesSpec,
+      manifest: storiesManifest(),
+      options: { ...defaultOptions, ...options },
+      onProgress: () => {},
+      onEvents: (events) => engine.#deliver(events),
+    })
+    engine.native = await promise
+    return engine
+  }
+
+  #deliver(events: NativeEvents): void {
+    this.deliveries++
+    events.requests.forEach((id, index) => {
+      const running = this.#running.get(id)!
+      running.add(events.tokens[index]!, events.logprobs[index]!, events.top?.[index] ?? null)
+    })
+    for (const finish of events.finished) this.#running.get(finish.request)!.end(finish)
+  }
+
+  start(session: number, options: RequestOptions = {}): Running {
+    const { prompt = [1], stopTokens = [], ...rest } = options
+    const id = this.native.submit(session, {
+      ...greedy,
+      ...rest,
+      prompt: Int32Array.from(prompt),
+      stopTokens: Int32Array.from(stopTokens),
+    })
+    const running = new Running(id)
+    this.#running.set(id, running)
+    return running
+  }
+
+  /** Runs one request to its end. */
+  async run(session: number, options: RequestOptions = {}): Promise<Running> {
+    const running = this.start(session, options)
+    await running.finish
+    return running
+  }
+
+  /** Runs one request in a session of its own, which is disposed. */
+  async fresh(options: RequestOptions = {}): Promise<Running> {
+    const session = this.native.createSession()
+    const running = await this.run(session, options)
+    await this.native.disposeSession(session)
+    return running
+  }
+
+  get requests(): Running[] {
+    return [...this.#running.values()]
+  }
+
+  sessionBytes(session: number): number {
+    const lines = this.native.report().lines.filter(({ ownerKind, ownerId }) => ownerKind === 'session' && ownerId === session)
+    return lines.reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
+  /** Disposes and proves it: nothing runs, every request ended once, nothing is left. */
+  async close(): Promise<void> {
+    this.native.dispose()
+    await Promise.all(this.requests.map(({ finish }) => finish))
+    for (const { finishes } of this.requests) expect(finishes).toHaveLength(1)
+    expect(() => this.native.check()).toThrow(expect.objectContaining({ code: 'OCTAVO_DISPOSED' }))
+    expect(native.liveObjects().engines).toBe(0)
+  }
+}

@@ -1,0 +1,138 @@
+/** `addon.testing`: the memory, kv and model floors as handles. See cpp/binding/testing. */
+import { join } from 'node:path'
+import type {
+  NativeDType,
+  NativeLedgerLine,
+  NativeModelSpec,
+  NativeWeightManifest,
+} from '../../lib/native.js'
+
+export type Region = NativeLedgerLine['region']
+export type OwnerKind = NativeLedgerLine['ownerKind']
+
+export interface RegionFigures {
+  allocatedBytes: number
+  allocatedPeakBytes: number
+  allocations: number
+  frees: number
+  failures: number
+  /** The ledger's figures of the same region. */
+  regionBytes: number
+  regionPeakBytes: number
+  /** What the device says it has handed out, over all regions but pinned. */
+  deviceBytes: number
+}
+
+/** A DeviceAllocator over a device of its own. */
+export interface Memory {
+  /** Returns the number to free it by. */
+  allocate(region: Region, bytes: number, kind: OwnerKind, owner: number, tag: string): number
+  free(allocation: number): boolean
+  setLimit(region: Region, bytes: number): void
+  failAfter(allocations: number): void
+  transfer(
+    region: Region,
+    ...pair: [OwnerKind, number, string, OwnerKind, number, string, number, number]
+  ): void
+  /** Takes bytes off a ledger line behind the allocator's back. */
+  remove(region: Region, ...line: [OwnerKind, number, string, number, number]): void
+  lines(): NativeLedgerLine[]
+  statistics(region: Region): RegionFigures
+  ownerBytes(kind: OwnerKind, owner: number): number
+  check(): void
+}
+
+export interface CacheShape {
+  dtype: NativeDType
+  layers: number
+  kvHeads: number
+  blockSize: number
+  headDim: number
+}
+
+/** A KvCache and its pool. */
+export interface Cache {
+  take(kind: OwnerKind, owner: number, count: number): number[] | null
+  release(kind: OwnerKind, owner: number, blocks: number[], fence: number): void
+  passFence(step: number): void
+  counts(): { total: number; free: number; owned: number; inFlight: number; blockBytes: number }
+  ownedBy(kind: OwnerKind, owner: number): number
+  check(): void
+  dispose(): void
+}
+
+export interface ModelLoad {
+  spec: NativeModelSpec
+  manifest: NativeWeightManifest
+  dtype: NativeDType
+  keepFileDType: boolean
+  cancelled?: boolean
+  /** Returning true cancels. */
+  onProgress?: (doneBytes: number, totalBytes: number) => boolean | void
+}
+
+export interface BatchLimits {
+  maxTokens: number
+  maxSequences: number
+  maxBlocksPerSequence: number
+  maxLogitRows: number
+}
+
+export interface DecoderOptions {
+  activations: NativeDType
+  kvDType: NativeDType
+  blockSize: number
+  blocks: number
+  limits: BatchLimits
+}
+
+export interface Sequence {
+  tokens: number[]
+  start: number
+  blocks?: number[]
+  everyLogit?: boolean
+  noLogit?: boolean
+}
+
+/** Weights and, once opened, a decoder with its cache. */
+export interface Model {
+  read(name: string): { dtype: NativeDType; values: Float32Array }
+  openDecoder(options: DecoderOptions): void
+  /** Logits of the wanted rows, end to end. */
+  forward(sequences: Sequence[]): Float32Array
+  dispose(): void
+}
+
+export interface BuiltBatch {
+  tokens: Int32Array
+  positions: Int32Array
+  slots: BigInt64Array
+  queryStart: Int32Array
+  contextLength: Int32Array
+  blockTable: Int32Array
+  logitRows: Int32Array
+  tableStride: number
+  maxQueryLength: number
+  maxContextLength: number
+}
+
+export interface NativeTesting {
+  Memory: new (device: string) => Memory
+  Cache: new (memory: Memory, shape: CacheShape, blocks: number) => Cache
+  Model: new (memory: Memory, load: ModelLoad) => Model
+  validateSpec(spec: NativeModelSpec): void
+  parametersOf(spec: NativeModelSpec): { name: string; shape: number[] }[]
+  validateManifest(spec: NativeModelSpec, manifest: NativeWeightManifest): void
+  weightBytes(load: ModelLoad): number
+  decoderBytes(plan: Pick<DecoderOptions, 'activations' | 'limits'> & { spec: NativeModelSpec }): {
+    total: number
+    /** The part in region weights. */
+    constants: number
+  }
+  buildBatch(sequences: Sequence[], blockSize: number, limits: BatchLimits): BuiltBatch
+}
+
+// eslint-disable-next-line @typescript-eslint/no-require-imports
+const load = require('node-gyp-build') as (root: string) => { testing: NativeTesting }
+
+export const testing: NativeTesting = load(join(__dirname, '../..')).testing

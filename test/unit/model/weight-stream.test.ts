@@ -1,0 +1,153 @@
+/** Loading more than the ring holds: a sparse file of zeros, so that 180 MiB cost nothing on disk. */
+import { closeSync, mkdtempSync, openSync, rmSync, truncateSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { NativeModelSpec, NativeWeightManifest } from '../../../lib/native.js'
+import { testing, type ModelLoad } from '../../helpers/native-testing.js'
+import { smallSpec } from '../../helpers/random-model.js'
+import { refusal } from '../../helpers/refusal.js'
+
+const MiB = 2 ** 20
+const spec: NativeModelSpec = smallSpec(
+  { vocabularySize: 45000, sampledVocabulary: 45000, hiddenSize: 1000, tiedEmbeddings: true },
+  () => ({}),
+  1,
+)
+
+let folder: string
+let manifest: NativeWeightManifest
+let totalBytes: number
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'octavo-stream-'))
+  const path = join(folder, 'model.bin')
+  totalBytes = 0
+  const entries = testing.parametersOf(spec).map(({ name, shape }) => {
+    const bytes = 4 * shape.reduce((product, extent) => product * extent, 1)
+    const part = { file: 0, offset: totalBytes, bytes, dtype: 'fp32' as const, shape }
+    totalBytes += bytes
+    return { name, parts: [part] }
+  })
+  closeSync(openSync(path, 'w'))
+  truncateSync(path, totalBytes)
+  manifest = { files: [path], entries }
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+test('progress comes every 64 MiB and at the end, over a ring that the ledger shows', () => {
+  const memory = new testing.Memory('cpu')
+  const seen: number[] = []
+  const during: string[][] = []
+  const load: ModelLoad = {
+    spec,
+    manifest,
+    dtype: 'bf16',
+    keepFileDType: false,
+    onProgress(done, total) {
+      expect(total).toBe(totalBytes)
+      seen.push(done)
+      during.push(memory.lines().map(({ region, tag, bytes }) => `${region} ${tag} ${bytes / MiB}`))
+    },
+  }
+  const model = new testing.Model(memory, load)
+  expect(seen.map((done) => Math.floor(done / MiB))).toEqual([
+    64,
+    128,
+    Math.floor(totalBytes / MiB),
+  ])
+  for (const lines of during) {
+    expect(lines).toEqual([
+      `weights weights ${testing.weightBytes(load) / MiB}`,
+      'workspace weights.staging 16',
+      'pinned weights.ring 48',
+    ])
+  }
+  expect(memory.lines().map(({ tag }) => tag)).toEqual(['weights'])
+  expect(memory.statistics('workspace')).toMatchObject({
+    allocatedBytes: 0,
+    allocatedPeakBytes: 16 * MiB,
+  })
+  model.dispose()
+  expect(memory.lines()).toEqual([])
+})
+
+test('values on both sides of a slice arrive in their places', () => {
+  const path = manifest.files[0]!
+  const file = openSync(path, 'r+')
+  const marks = [
+    0,
+    16 * MiB - 4,
+    16 * MiB,
+    48 * MiB - 4,
+    48 * MiB,
+    96 * MiB + 8,
+    45000 * 1000 * 4 - 4,
+  ]
+  marks.forEach((at, index) =>
+    writeSync(file, Buffer.from(Float32Array.of(index + 1).buffer), 0, 4, at),
+  )
+  closeSync(file)
+  for (const keepFileDType of [true, false]) {
+    const memory = new testing.Memory('cpu')
+    const model = new testing.Model(memory, { spec, manifest, dtype: 'fp16', keepFileDType })
+    const { values, dtype } = model.read('embedding')
+    expect(dtype).toBe(keepFileDType ? 'fp32' : 'fp16')
+    marks.forEach((at, index) => {
+      expect(values[at / 4]).toBe(index + 1)
+    })
+    model.dispose()
+    expect(memory.lines()).toEqual([])
+  }
+})
+
+test('cancelling in the middle stops at the next chunk and leaves nothing', () => {
+  const memory = new testing.Memory('cpu')
+  const onProgress = (): boolean => true
+  const { code, message } = refusal(
+    () =>
+      new testing.Model(memory, {
+        spec,
+        manifest,
+        dtype: 'bf16',
+        keepFileDType: false,
+        onProgress,
+      }),
+  )
+  expect(code).toBe('OCTAVO_CANCELLED')
+  expect(message).toMatch(/cancelled after 64 MiB of 17\d\.\d\d MiB/)
+  expect(memory.lines()).toEqual([])
+  memory.check()
+})
+
+test('a file that shrinks while it is read is refused, not crashed on, and leaves nothing', () => {
+  const memory = new testing.Memory('cpu')
+  const onProgress = (): void => truncateSync(manifest.files[0]!, 70 * MiB)
+  const { code, message } = refusal(
+    () =>
+      new testing.Model(memory, {
+        spec,
+        manifest,
+        dtype: 'bf16',
+        keepFileDType: false,
+        onProgress,
+      }),
+  )
+  expect(code).toBe('OCTAVO_CHECKPOINT_INVALID')
+  expect(message).toMatch(/model\.bin ends at byte 73400320, had \d+ when it was opened: it shrank/)
+  expect(memory.lines()).toEqual([])
+  memory.check()
+})
+
+test('an error thrown by the progress callback comes through and leaves nothing', () => {
+  const memory = new testing.Memory('cpu')
+  const onProgress = (): never => {
+    throw new Error('the bar broke')
+  }
+  const { message } = refusal(
+    () =>
+      new testing.Model(memory, { spec, manifest, dtype: 'fp32', keepFileDType: true, onProgress }),
+  )
+  expect(message).toBe('the bar broke')
+  expect(memory.lines()).toEqual([])
+  memory.check()
+})
