@@ -64,6 +64,7 @@ export class FakeNativeEngine implements NativeEngine {
       running: 0,
       waiting: 0,
       steps: 0,
+      hostNanoseconds: 0,
     }
   }
 

@@ -32,6 +32,7 @@ const native: NativeReport = {
   running: 1,
   waiting: 2,
   steps: 77,
+  hostNanoseconds: 0,
 }
 
 describe('memoryReport', () => {
