@@ -15,7 +15,7 @@ import { chatIds, promptIds } from './prompt.js'
 import { disposedError, type EngineState } from './runtime/engine-state.js'
 import { GenerateRequest } from './runtime/generate-request.js'
 import { creationStack, unwatch, watch } from './runtime/leaks.js'
-import type { ChatMessage } from './text/types.js'
+import type { ChatMessage, Detokenizer, Tokenizer } from './text/types.js'
 
 /**
  * A conversation a caller holds. It keeps the KV of what it has processed: the next prompt pays only for the
@@ -159,7 +159,7 @@ export class Session {
     const { sampling, stop, logprobs, keepSpecialTokens, signal } = settings
     const maxNewTokens = newTokens(settings.maxNewTokens, prompt.length, limits)
     const pieces = {
-      detokenizer: text?.tokenizer.detokenizer({ keepSpecialTokens }) ?? null,
+      detokenizer: text && continuing(text.tokenizer, prompt, keepSpecialTokens),
       stop,
       silent: new Set(keepSpecialTokens ? [] : sampling.stopTokens),
       wantsLogprobs: logprobs !== null,
@@ -168,4 +168,19 @@ export class Session {
     const parts = { native, requests, session: this.id, request, pieces, signal, owner: this }
     return new Generation(new GenerateRequest(parts), this.#stack)
   }
+}
+
+/**
+ * A detokenizer that stands at the end of the prompt, so that the prompt's text and the pieces' make the text
+ * of all tokens: SentencePiece drops the space of a first word, and a character may span the border. It has
+ * four bytes at most, so the last few tokens tell.
+ */
+function continuing(
+  tokenizer: Tokenizer,
+  prompt: Int32Array,
+  keepSpecialTokens: boolean,
+): Detokenizer {
+  const detokenizer = tokenizer.detokenizer({ keepSpecialTokens })
+  for (const id of prompt.slice(-8)) detokenizer.push(id)
+  return detokenizer
 }

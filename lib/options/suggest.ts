@@ -24,6 +24,8 @@ const plain = (name: string): string => name.toLowerCase().replace(/[-_]/g, '')
 
 /** The known name that `name` most likely meant, or null when none is near. */
 export function suggest(name: string, known: readonly string[]): string | null {
+  const begun = known.filter((candidate) => plain(candidate).startsWith(plain(name)))
+  if (plain(name).length >= 3 && begun.length === 1) return begun[0]!
   let best: string | null = null
   let bestDistance = Math.floor(plain(name).length / 3) + 1
   for (const candidate of known) {

@@ -15,10 +15,10 @@ describe('a session', () => {
       const session = engine.createSession()
       const run = session.generate('Once upon a time', long)
       for (let i = 0; i <= round; i++) await run.next()
-      expect(sessionBytes(engine)).toBeGreaterThan(0)
+      expect(sessionBytes(engine.memory())).toBeGreaterThan(0)
       const waiting = drain(run)
       session.dispose()
-      expect(sessionBytes(engine)).toBe(0)
+      expect(sessionBytes(engine.memory())).toBe(0)
       expect(engine.memory().sessions).toEqual([])
       await expect(waiting).rejects.toEqual(disposed)
       await session[Symbol.asyncDispose]()
@@ -57,7 +57,7 @@ describe('a session', () => {
       kept = session
       await session.generate('Tom', { maxNewTokens: 5 }).result
     }
-    expect(sessionBytes(engine)).toBe(0)
+    expect(sessionBytes(engine.memory())).toBe(0)
     expect(() => kept.generate('Tom')).toThrow(disposed)
   })
 })

@@ -2,7 +2,12 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Engine, type EngineOptions, type LedgerLine } from '../../../lib/index.js'
+import {
+  Engine,
+  type EngineOptions,
+  type LedgerLine,
+  type MemoryReport,
+} from '../../../lib/index.js'
 import { loadNative } from '../../../lib/native.js'
 
 export const root = join(__dirname, '..', '..', '..')
@@ -40,10 +45,9 @@ export function ledgerOf(engine: Engine): Omit<LedgerLine, 'peakBytes'>[] {
 }
 
 /** Bytes on the ledger lines of one session, or of all. */
-export function sessionBytes(engine: Engine, id?: number): number {
-  return engine
-    .memory()
-    .ledger.filter(({ owner }) => owner.kind === 'session' && (id === undefined || owner.id === id))
+export function sessionBytes({ ledger }: MemoryReport, id?: number): number {
+  return ledger
+    .filter(({ owner }) => owner.kind === 'session' && (id === undefined || owner.id === id))
     .reduce((sum, { bytes }) => sum + bytes, 0)
 }
 

@@ -13,6 +13,8 @@ describe('suggest', () => {
     ['topp', 'topP'],
     ['top_k', 'topK'],
     ['sede', 'seed'],
+    ['temp', 'temperature'],
+    ['sign', 'signal'],
   ])('%s → %s', (written, meant) => expect(suggest(written, names)).toBe(meant))
 
   it.each(['colour', 'x', ''])('%j is near nothing', (written) =>
