@@ -1,0 +1,28 @@
+# The CPU-only source build for machines without cmake: `octavo build` falls back to it.
+{
+  "variables": { "octavo_version": "<!(node -p \"require('./package.json').version\")" },
+  "targets": [{
+    "target_name": "octavo",
+    "sources": ["<!@(node scripts/sources.cjs cpp)"],
+    "include_dirs": ["cpp", ".", "<!(node -p \"require('node-addon-api').include_dir\")"],
+    "defines": [
+      "NAPI_VERSION=9",
+      "NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS",
+      "OCTAVO_VERSION=\"<(octavo_version)\""
+    ],
+    "cflags!": ["-fno-exceptions"],
+    "cflags_cc!": ["-fno-exceptions", "-fno-rtti", "-std=gnu++17", "-std=gnu++20"],
+    "cflags_cc": ["-std=c++20", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"],
+    "conditions": [
+      ["OS=='linux'", {
+        "ldflags": ["-static-libstdc++", "-Wl,--gc-sections", "-Wl,--version-script=<(module_root_dir)/cpp/exports.map"]
+      }]
+    ],
+    "xcode_settings": {
+      "CLANG_CXX_LANGUAGE_STANDARD": "c++20",
+      "GCC_ENABLE_CPP_EXCEPTIONS": "YES",
+      "GCC_ENABLE_CPP_RTTI": "YES"
+    },
+    "msvs_settings": { "VCCLCompilerTool": { "AdditionalOptions": ["/std:c++20"], "ExceptionHandling": 1 } }
+  }]
+}

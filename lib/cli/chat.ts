@@ -1,0 +1,143 @@
+/** `octavo chat`: a conversation, line by line; the session keeps its KV between the turns. */
+import { createInterface, type Interface } from 'node:readline'
+import type { Engine } from '../engine.js'
+import { OctavoError } from '../errors.js'
+import type { Generation } from '../generation.js'
+import type { ChatOptions } from '../options/generate-options.js'
+import type { Session } from '../session.js'
+import type { ChatMessage } from '../text/types.js'
+import { Arguments, type Flags } from './arguments.js'
+import { exitCodes, exitCodesHelp, report } from './exit.js'
+import {
+  engineOptions,
+  generateOptions,
+  generationFlags,
+  generationFlagsHelp,
+} from './generation-flags.js'
+import { loadEngine } from './load.js'
+import { Output } from './output.js'
+
+const help = `octavo chat [options]
+
+Answers one message a line, from a terminal or a pipe; the answers go to stdout, everything else to stderr.
+/clear forgets the conversation, /exit (or end of input) ends it. Ctrl-C stops an answer; at the prompt it ends.
+
+      --system TEXT        the system message
+${generationFlagsHelp}
+
+${exitCodesHelp}
+`
+
+const flags: Flags = { ...generationFlags, system: { type: 'string' } }
+
+/** Runs the command; the exit code. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const args = new Arguments(argv, flags)
+  if (args.has('help')) {
+    process.stdout.write(help)
+    return exitCodes.done
+  }
+  const [extra] = args.positionals
+  if (extra !== undefined) {
+    const sentence = `chat takes no argument and got '${extra}'; write the message at the prompt`
+    throw new OctavoError('OCTAVO_INVALID_ARGUMENT', sentence)
+  }
+  const options = generateOptions(args)
+  const system = args.text('system')
+  const interrupt = new AbortController()
+  const abort = (): void => interrupt.abort()
+  process.once('SIGINT', abort)
+  try {
+    await using engine = await loadEngine(args.text('model'), engineOptions(args), interrupt.signal)
+    process.removeListener('SIGINT', abort)
+    return await new Conversation(engine, options, system).run()
+  } catch (error) {
+    if (error !== interrupt.signal.reason) throw error
+    return exitCodes.interrupted
+  } finally {
+    process.removeListener('SIGINT', abort)
+  }
+}
+
+class Conversation {
+  readonly #engine: Engine
+  readonly #options: ChatOptions
+  readonly #opening: readonly ChatMessage[]
+  readonly #output = new Output()
+  #messages: ChatMessage[]
+  #answer: Generation | null = null
+  #interrupted = false
+
+  constructor(engine: Engine, options: ChatOptions, system: string | undefined) {
+    this.#engine = engine
+    this.#options = options
+    this.#opening = system === undefined ? [] : [{ role: 'system', content: system }]
+    this.#messages = [...this.#opening]
+  }
+
+  async run(): Promise<number> {
+    if (!this.#engine.hasChatTemplate) {
+      const { folder } = this.#engine.model
+      const sentence = `${folder} has no chat template; use octavo generate`
+      throw new OctavoError('OCTAVO_NO_CHAT_TEMPLATE', sentence)
+    }
+    using session = this.#engine.createSession()
+    const lines = createInterface({
+      input: process.stdin,
+      output: process.stderr,
+      terminal: process.stdin.isTTY && process.stderr.isTTY,
+      prompt: '> ',
+    })
+    const interrupt = (): void => this.#interrupt(lines)
+    lines.on('SIGINT', interrupt)
+    process.on('SIGINT', interrupt)
+    try {
+      await this.#converse(lines, session)
+    } finally {
+      process.removeListener('SIGINT', interrupt)
+      lines.close()
+    }
+    return this.#interrupted ? exitCodes.interrupted : exitCodes.done
+  }
+
+  /** Stops the answer that is being written; with none, ends the conversation. */
+  #interrupt(lines: Interface): void {
+    if (this.#answer !== null) {
+      void this.#answer.cancel()
+      return
+    }
+    this.#interrupted = true
+    lines.close()
+  }
+
+  async #converse(lines: Interface, session: Session): Promise<void> {
+    const prompt = (): void => {
+      if (lines.terminal) lines.prompt()
+    }
+    prompt()
+    for await (const line of lines) {
+      if (line.trim() === '/exit' || this.#output.closed) return
+      if (line.trim() === '/clear') this.#messages = [...this.#opening]
+      else if (line.trim() !== '') await this.#reply(session, line)
+      prompt()
+    }
+  }
+
+  /** A message that is refused (too long for the context) is told and taken back; the conversation goes on. */
+  async #reply(session: Session, content: string): Promise<void> {
+    const messages = [...this.#messages, { role: 'user', content }]
+    try {
+      this.#answer = session.chat(messages, this.#options)
+      this.#output.whenClosed = () => void this.#answer?.cancel()
+      for await (const { text } of this.#answer) await this.#output.write(text)
+      await this.#output.write('\n')
+      const { text } = await this.#answer.result
+      this.#messages = [...messages, { role: 'assistant', content: text }]
+    } catch (error) {
+      if (!(error instanceof OctavoError) || error.code !== 'OCTAVO_CONTEXT_EXCEEDED') throw error
+      report(error)
+    } finally {
+      this.#answer = null
+    }
+  }
+}

@@ -1,0 +1,27 @@
+/** Exit codes, and how an error is told. */
+import { OctavoError } from '../errors.js'
+
+export const exitCodes = {
+  done: 0,
+  /** Something was refused or failed: the message names the code. */
+  failed: 1,
+  /** The command line is wrong. */
+  usage: 2,
+  /** Ctrl-C. */
+  interrupted: 130,
+} as const
+
+export const exitCodesHelp = `Exit codes: 0 done · 1 failed · 2 wrong command line · 130 interrupted (Ctrl-C)`
+
+const usageCodes: readonly string[] = ['OCTAVO_UNKNOWN_OPTION', 'OCTAVO_INVALID_ARGUMENT']
+
+/** Tells the error on stderr, a bug of ours with its stack; the exit code. */
+export function report(error: unknown): number {
+  if (!(error instanceof OctavoError)) {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    process.stderr.write(`octavo: ${text}\n`)
+    return exitCodes.failed
+  }
+  process.stderr.write(`octavo: ${error.message} (${error.code})\n`)
+  return usageCodes.includes(error.code) ? exitCodes.usage : exitCodes.failed
+}

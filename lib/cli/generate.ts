@@ -1,0 +1,87 @@
+/** `octavo generate PROMPT`: the generated text alone on stdout. */
+import type { Engine } from '../engine.js'
+import { OctavoError } from '../errors.js'
+import type { Generation } from '../generation.js'
+import type { GenerationResult } from '../runtime/result.js'
+import { Arguments, type Flags } from './arguments.js'
+import { exitCodes, exitCodesHelp } from './exit.js'
+import {
+  engineOptions,
+  generateOptions,
+  generationFlags,
+  generationFlagsHelp,
+} from './generation-flags.js'
+import { loadEngine } from './load.js'
+import { Output } from './output.js'
+
+const help = `octavo generate [options] PROMPT
+
+Continues PROMPT and writes the text to stdout as it comes; everything else goes to stderr.
+
+${generationFlagsHelp}
+      --json               write one JSON object with text, tokens, usage and timings at the end instead
+
+${exitCodesHelp}
+`
+
+const flags: Flags = { ...generationFlags, json: { type: 'boolean' } }
+
+function onePrompt(args: Arguments): string {
+  const [prompt, ...more] = args.positionals
+  if (prompt !== undefined && more.length === 0) return prompt
+  const count = args.positionals.length
+  throw new OctavoError(
+    'OCTAVO_INVALID_ARGUMENT',
+    `generate takes one PROMPT and got ${count}; quote a prompt of several words (see --help)`,
+  )
+}
+
+/** Runs the command; the exit code. The first Ctrl-C stops cleanly, a second one ends the process. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const args = new Arguments(argv, flags)
+  if (args.has('help')) {
+    process.stdout.write(help)
+    return exitCodes.done
+  }
+  const prompt = onePrompt(args)
+  const options = generateOptions(args)
+  const interrupt = new AbortController()
+  const abort = (): void => interrupt.abort()
+  process.once('SIGINT', abort)
+  try {
+    await using engine = await loadEngine(args.text('model'), engineOptions(args), interrupt.signal)
+    using session = engine.createSession()
+    const generation = session.generate(prompt, options)
+    interrupt.signal.addEventListener('abort', () => void generation.cancel())
+    if (args.has('json')) await writeJson(generation, engine)
+    else await stream(generation)
+  } catch (error) {
+    if (error !== interrupt.signal.reason) throw error
+  } finally {
+    process.removeListener('SIGINT', abort)
+  }
+  return interrupt.signal.aborted ? exitCodes.interrupted : exitCodes.done
+}
+
+async function stream(generation: Generation): Promise<void> {
+  const output = new Output()
+  output.whenClosed = () => void generation.cancel()
+  for await (const { text } of generation) await output.write(text)
+  await output.write('\n')
+  if (!output.closed) tellUsage(await generation.result)
+}
+
+async function writeJson(generation: Generation, { model, device }: Engine): Promise<void> {
+  const result = await generation.result
+  await new Output().write(`${JSON.stringify({ model: model.folder, device, ...result })}\n`)
+}
+
+function tellUsage({ usage, timings, finishReason }: GenerationResult): void {
+  const { promptTokens, completionTokens } = usage
+  const rate = timings.tokensPerSecond.toFixed(timings.tokensPerSecond < 100 ? 1 : 0)
+  const first =
+    timings.firstTokenMs === null ? 'no token' : `first after ${timings.firstTokenMs.toFixed(1)} ms`
+  process.stderr.write(
+    `octavo: ${promptTokens} tokens in, ${completionTokens} out (${finishReason}), ${first}, ${rate} tokens/s\n`,
+  )
+}

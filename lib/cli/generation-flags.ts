@@ -1,0 +1,54 @@
+/** The flags that `generate` and `chat` share. */
+import type { EngineOptions } from '../options/engine-options.js'
+import type { GenerateOptions } from '../options/generate-options.js'
+import type { Arguments, Flags } from './arguments.js'
+
+export const generationFlags: Flags = {
+  model: { type: 'string', short: 'm' },
+  device: { type: 'string', short: 'd' },
+  threads: { type: 'string' },
+  'kv-block-size': { type: 'string' },
+  'max-new-tokens': { type: 'string', short: 'n' },
+  temperature: { type: 'string', short: 't' },
+  'top-p': { type: 'string' },
+  'top-k': { type: 'string' },
+  'min-p': { type: 'string' },
+  seed: { type: 'string' },
+  stop: { type: 'string', multiple: true },
+  help: { type: 'boolean', short: 'h' },
+}
+
+export const generationFlagsHelp = `  -m, --model FOLDER       folder with config.json, *.safetensors, tokenizer.json (default: the model inside)
+  -d, --device ID          auto (default), cpu, cuda, cuda:1 …
+      --threads N          threads on the CPU (default: every core)
+      --kv-block-size N    tokens a KV block: 16, 32 (default) or 64
+  -n, --max-new-tokens N   tokens to produce at most (default: the model's own, else 512)
+  -t, --temperature T      0 is greedy (default: the model's own)
+      --top-p P            draw from the likeliest tokens that together reach P
+      --top-k K            draw from the K likeliest tokens
+      --min-p P            leave out tokens below P times the likeliest one's probability
+      --seed N             same seed, same text (default: random)
+      --stop TEXT          end before TEXT; may be given several times
+  -h, --help`
+
+/** One generation at a time: the KV cache needs no more than one context. */
+export function engineOptions(args: Arguments): EngineOptions {
+  return {
+    device: args.text('device'),
+    threads: args.number('threads'),
+    kv: { blockSize: args.number('kv-block-size') as 16 | 32 | 64 | undefined },
+    maxSequences: 1,
+  }
+}
+
+export function generateOptions(args: Arguments): GenerateOptions {
+  return {
+    maxNewTokens: args.number('max-new-tokens'),
+    temperature: args.number('temperature'),
+    topP: args.number('top-p'),
+    topK: args.number('top-k'),
+    minP: args.number('min-p'),
+    seed: args.bigint('seed'),
+    stop: args.list('stop'),
+  }
+}

@@ -1,0 +1,57 @@
+#!/usr/bin/env node
+/** The `octavo` command. */
+import { OctavoError } from '../errors.js'
+import { suggest } from '../options/suggest.js'
+import { exitCodes, exitCodesHelp, report } from './exit.js'
+import { packageVersion } from './package-version.js'
+
+interface Command {
+  run: (argv: string[]) => Promise<number>
+}
+
+/** Imported when asked for: `octavo build` must run where there is no addon yet. */
+const commands: Record<string, () => Promise<Command>> = {
+  generate: () => import('./generate.js'),
+  chat: () => import('./chat.js'),
+  doctor: () => import('./doctor.js'),
+  build: () => import('./build.js'),
+}
+
+const help = `octavo COMMAND [options]
+
+  generate PROMPT   continue a prompt
+  chat              hold a conversation with a chat model
+  doctor            say what is here and whether it works
+  build             compile the addon from source
+
+octavo COMMAND --help tells more. --version prints the version.
+${exitCodesHelp}
+`
+
+async function main([name, ...argv]: string[]): Promise<number> {
+  if (name === '--version' || name === '-v') {
+    process.stdout.write(`${packageVersion()}\n`)
+    return exitCodes.done
+  }
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    const stream = name === undefined ? process.stderr : process.stdout
+    stream.write(help)
+    return name === undefined ? exitCodes.usage : exitCodes.done
+  }
+  const load = Object.hasOwn(commands, name) ? commands[name] : undefined
+  if (load !== undefined) return (await load()).run(argv)
+  const near = suggest(name, Object.keys(commands))
+  const hint = near === null ? 'see octavo --help' : `did you mean ${near}?`
+  throw new OctavoError('OCTAVO_UNKNOWN_OPTION', `unknown command '${name}'; ${hint}`)
+}
+
+main(process.argv.slice(2))
+  .catch(report)
+  .then(
+    (code) => {
+      process.exitCode = code
+    },
+    () => {
+      process.exitCode = exitCodes.failed
+    },
+  )

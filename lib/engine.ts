@@ -1,0 +1,186 @@
+/** A loaded model on one device. */
+import './polyfill.js'
+import { fromNative } from './errors.js'
+import { embeddedModel, loadEngine } from './load.js'
+import { memoryReport, type MemoryReport } from './memory.js'
+import type { Model } from './model.js'
+import { readEngineOptions, type EngineOptions } from './options/engine-options.js'
+import type { Prompt } from './options/generate-options.js'
+import { checkPromptLength } from './options/generate-settings.js'
+import { invalid, OptionReader } from './options/reader.js'
+import { promptIds } from './prompt.js'
+import type { EngineState } from './runtime/engine-state.js'
+import { creationStack, unwatch, watch } from './runtime/leaks.js'
+import { ScoreRequest, type Logits } from './runtime/score-request.js'
+import { Session } from './session.js'
+import type { Tokenizer } from './text/types.js'
+
+/** Options of `engine.logits`. */
+export interface LogitsOptions {
+  /** Cancels within one step; the promise rejects with the signal's reason. */
+  signal?: AbortSignal | undefined
+}
+
+/**
+ * A model in memory, with a step loop on its own thread that serves any number of sessions in one batch.
+ *
+ * @example
+ * ```ts
+ * import { Engine } from 'octavo'
+ * await using engine = await Engine.load()
+ * using session = engine.createSession()
+ * for await (const piece of session.generate('Once upon a time', { maxNewTokens: 128 })) {
+ *   process.stdout.write(piece.text)
+ * }
+ * ```
+ */
+export class Engine {
+  readonly #state: EngineState
+
+  /** @internal Use Engine.load(). */
+  constructor(state: EngineState, stack: string) {
+    this.#state = state
+    watch(this, {
+      what: `the Engine of ${state.model.folder}`,
+      stack,
+      release: () => {
+        if (state.disposed) return false
+        state.disposeAsync().catch(() => {})
+        return true
+      },
+    })
+  }
+
+  /**
+   * Loads a folder with config.json, *.safetensors and, for text, tokenizer.json; without a path, the model
+   * that ships with octavo. The folder is checked whole before memory is taken, and memory is given back on
+   * any failure.
+   *
+   * Rejects with the signal's reason after an abort, and with OCTAVO_UNKNOWN_OPTION, OCTAVO_INVALID_ARGUMENT,
+   * OCTAVO_IO_FAILED, OCTAVO_CHECKPOINT_INVALID, OCTAVO_CHECKPOINT_MISMATCH, OCTAVO_UNSUPPORTED_MODEL,
+   * OCTAVO_TOKENIZER_INVALID, OCTAVO_NO_CUDA_BUILD, OCTAVO_NO_DRIVER, OCTAVO_NO_DEVICE,
+   * OCTAVO_KERNELS_UNAVAILABLE, OCTAVO_OUT_OF_MEMORY, OCTAVO_NATIVE_MISSING.
+   *
+   * @example
+   * ```ts
+   * import { Engine } from 'octavo'
+   * await using engine = await Engine.load(undefined, {
+   *   device: 'cpu',
+   *   memory: { kv: 16 * 2 ** 20 },
+   *   signal: AbortSignal.timeout(60_000),
+   *   onProgress: ({ doneBytes, totalBytes }) => console.log(`${doneBytes} of ${totalBytes} bytes`),
+   * })
+   * console.log(engine.model.parameters, engine.device)
+   * ```
+   */
+  static async load(path?: string, options?: EngineOptions): Promise<Engine> {
+    const stack = creationStack(1)
+    if (path !== undefined && (typeof path !== 'string' || path === '')) {
+      throw invalid('path', path, 'the path of a model folder')
+    }
+    return new Engine(await loadEngine(path ?? embeddedModel, readEngineOptions(options)), stack)
+  }
+
+  /** The device it runs on: 'cpu', 'cuda:0' … */
+  get device(): string {
+    return this.#state.native.deviceId
+  }
+
+  /** Facts about the model. */
+  get model(): Model {
+    return this.#state.model
+  }
+
+  /** Text to ids and back; null where the folder has no tokenizer.json. Usable after dispose. */
+  get tokenizer(): Tokenizer | null {
+    return this.#state.text?.tokenizer ?? null
+  }
+
+  /** True where `session.chat` works. */
+  get hasChatTemplate(): boolean {
+    return this.#state.text?.template != null
+  }
+
+  get disposed(): boolean {
+    return this.#state.disposed
+  }
+
+  /** A new conversation. Throws OCTAVO_DISPOSED. */
+  createSession(): Session {
+    this.#state.assertOpen()
+    return new Session(this, this.#state)
+  }
+
+  /**
+   * fp32 logits of every position of `prompt`: for perplexity, scoring and parity. Nothing of it stays.
+   * Rejects with OCTAVO_INVALID_ARGUMENT, OCTAVO_NO_TOKENIZER, OCTAVO_CONTEXT_EXCEEDED, OCTAVO_REQUEST_TOO_LARGE,
+   * OCTAVO_DISPOSED, or the signal's reason.
+   *
+   * @example
+   * ```ts
+   * import { Engine } from 'octavo'
+   * await using engine = await Engine.load()
+   * const { rows, columns, data } = await engine.logits([1, 403, 407])
+   * console.log(rows, columns, data.length === rows * columns)
+   * ```
+   */
+  async logits(prompt: Prompt, options?: LogitsOptions): Promise<Logits> {
+    const signal = new OptionReader<LogitsOptions>(options, { signal: true }).signal('signal')
+    const { native, requests, text, limits } = this.#state
+    this.#state.assertOpen()
+    const ids = promptIds(prompt, text, limits.vocabularySize)
+    checkPromptLength(ids.length, limits.contextLength, limits)
+    const session = this.createSession()
+    try {
+      const columns = limits.vocabularySize
+      const parts = {
+        native,
+        requests,
+        session: session.id,
+        prompt: ids,
+        columns,
+        signal,
+        owner: this,
+      }
+      return await new ScoreRequest(parts).run()
+    } finally {
+      session.dispose()
+    }
+  }
+
+  /** Every byte with its owner, now. Throws OCTAVO_DISPOSED. */
+  memory(): MemoryReport {
+    this.#state.assertOpen()
+    return memoryReport(this.device, this.#state.native.report())
+  }
+
+  /** Verifies that plan, allocator, ledger and KV pool agree. Throws OCTAVO_INTERNAL where not, OCTAVO_DISPOSED. */
+  check(): void {
+    this.#state.assertOpen()
+    try {
+      this.#state.native.check()
+    } catch (error) {
+      throw fromNative(error)
+    }
+  }
+
+  /**
+   * Cancels everything, disposes every session and gives all memory back before it returns: blocks for at most
+   * one step. Running generations throw OCTAVO_DISPOSED. Always safe, any number of times.
+   */
+  dispose(): void {
+    unwatch(this)
+    this.#state.dispose()
+  }
+
+  /** `dispose()`. */
+  [Symbol.dispose](): void {
+    this.dispose()
+  }
+
+  /** `dispose()` without blocking the JavaScript thread. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    unwatch(this)
+    await this.#state.disposeAsync()
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * octavo: an LLM inference engine for Node.js, in which every byte of device memory has a named owner, a
+ * stated limit and a known moment of release.
+ *
+ * @packageDocumentation
+ */
+import './polyfill.js'
+
+export { Engine, type LogitsOptions } from './engine.js'
+export { Session } from './session.js'
+export { Generation } from './generation.js'
+export { OctavoError, errorCodes, type ErrorCode } from './errors.js'
+export { listDevices, cudaStatus, type CudaStatus, type DeviceInfo } from './devices.js'
+export type { Model } from './model.js'
+export type {
+  EngineOptions,
+  KvOptions,
+  LoadProgress,
+  MemoryOptions,
+} from './options/engine-options.js'
+export type { ChatOptions, GenerateOptions, Prompt } from './options/generate-options.js'
+export type { Piece, TokenLogprob } from './runtime/pieces.js'
+export type { FinishReason, GenerationResult, Timings, Usage } from './runtime/result.js'
+export type { Logits } from './runtime/score-request.js'
+export type {
+  KvReport,
+  LedgerLine,
+  MemoryReport,
+  RegionName,
+  RegionReport,
+  SessionReport,
+} from './memory.js'
+export type { ChatMessage, ChatTemplateOptions, Detokenizer, Tokenizer } from './text/types.js'
+export type { GenerationDefaults } from './checkpoint/types.js'

@@ -1,0 +1,118 @@
+/** `engine.memory()`: every byte with its owner, as the runtime counts and the driver sees it. */
+import type { NativeLedgerLine, NativeReport } from './native.js'
+
+/** A named share of memory with a limit; 'pinned' is host memory locked for the device. */
+export type RegionName = NativeLedgerLine['region']
+
+/** One line of the ledger: bytes that one owner holds in one region under one tag. */
+export interface LedgerLine {
+  region: RegionName
+  owner: { kind: NativeLedgerLine['ownerKind']; id: number }
+  /** What it is for: 'kv.blocks' of a session, 'kv.free' of the engine, … */
+  tag: string
+  bytes: number
+  /** The most bytes this line held since it appeared. */
+  peakBytes: number
+  /** Live allocations, or KV blocks. */
+  count: number
+}
+
+/** Counters of one region. */
+export interface RegionReport {
+  /** The ceiling; null where there is none. */
+  limitBytes: number | null
+  allocatedBytes: number
+  allocatedPeakBytes: number
+  allocations: number
+  frees: number
+  /** Requests refused, by the limit or by the device. */
+  failures: number
+}
+
+/** The pool of KV blocks: free + used + in flight = total. */
+export interface KvReport {
+  totalBlocks: number
+  freeBlocks: number
+  /** Owned by sessions. */
+  usedBlocks: number
+  /** Given back, reusable when the step that may still read them has ended. */
+  inFlightBlocks: number
+  blockBytes: number
+}
+
+/** What one session holds. */
+export interface SessionReport {
+  id: number
+  blocks: number
+  bytes: number
+  /** Tokens whose KV is held. */
+  tokens: number
+  state: string
+}
+
+/** All of an engine's memory at one moment. Every figure in bytes unless its name says otherwise. */
+export interface MemoryReport {
+  device: string
+  /** The hard ceiling that `memory.limit` set. */
+  limitBytes: number
+  /** Sum of the device regions (all but 'pinned'): what the allocator holds. */
+  allocatedBytes: number
+  regions: Record<RegionName, RegionReport>
+  ledger: LedgerLine[]
+  kv: KvReport
+  sessions: SessionReport[]
+  /** As the driver tells (on the CPU: the operating system). `processBytes` is null where it does not. */
+  driver: { freeBytes: number; totalBytes: number; processBytes: number | null }
+  /**
+   * Memory that is not ours to give out. `contextBytes`: measured when the device was opened. `bytes`: what the
+   * driver attributes to this process beyond `allocatedBytes`; null where it does not tell.
+   */
+  external: { contextBytes: number; bytes: number | null }
+  /** Requests running and waiting, and steps done since the load. */
+  requests: { running: number; waiting: number }
+  steps: number
+}
+
+/** A region without a ceiling reports the largest size there is. */
+const limitOrNull = (bytes: number): number | null =>
+  bytes >= Number.MAX_SAFE_INTEGER ? null : bytes
+
+function regionReports(report: NativeReport): Record<RegionName, RegionReport> {
+  const regions: Partial<Record<RegionName, RegionReport>> = {}
+  for (const { region, limitBytes, ...counters } of report.regions) {
+    regions[region] = { limitBytes: limitOrNull(limitBytes), ...counters }
+  }
+  return regions as Record<RegionName, RegionReport>
+}
+
+const ledgerLine = ({ ownerKind, ownerId, ...line }: NativeLedgerLine): LedgerLine => ({
+  ...line,
+  owner: { kind: ownerKind, id: ownerId },
+})
+
+export function memoryReport(device: string, report: NativeReport): MemoryReport {
+  const { blocksTotal, blocksFree, blocksInFlight, blockBytes, driver } = report
+  const allocatedBytes = report.regions
+    .filter(({ region }) => region !== 'pinned')
+    .reduce((sum, region) => sum + region.allocatedBytes, 0)
+  const externalBytes = driver.processBytes === null ? null : driver.processBytes - allocatedBytes
+  return {
+    device,
+    limitBytes: report.limit,
+    allocatedBytes,
+    regions: regionReports(report),
+    ledger: report.lines.map(ledgerLine),
+    kv: {
+      totalBlocks: blocksTotal,
+      freeBlocks: blocksFree,
+      usedBlocks: blocksTotal - blocksFree - blocksInFlight,
+      inFlightBlocks: blocksInFlight,
+      blockBytes,
+    },
+    sessions: report.sessions,
+    driver,
+    external: { contextBytes: report.contextBytes, bytes: externalBytes },
+    requests: { running: report.running, waiting: report.waiting },
+    steps: report.steps,
+  }
+}

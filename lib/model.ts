@@ -1,0 +1,49 @@
+/** Facts about the loaded model. */
+import type { Checkpoint, GenerationDefaults } from './checkpoint/types.js'
+import type { NativeDType } from './native.js'
+import type { TextModel } from './text/types.js'
+
+/** What a checkpoint says about itself. */
+export interface Model {
+  /** The folder it was read from. */
+  readonly folder: string
+  /** As config.json names it: 'LlamaForCausalLM'. */
+  readonly architecture: string
+  /** 'llama', 'qwen2', 'qwen3' … */
+  readonly family: string
+  /** Number of weights, tied ones counted once. */
+  readonly parameters: number
+  readonly layers: number
+  readonly hiddenSize: number
+  /** Token ids below this exist; columns of `engine.logits`. */
+  readonly vocabularySize: number
+  /** Tokens a sequence may have, prompt and output together. */
+  readonly contextLength: number
+  /** Of the matrices in the files. */
+  readonly dtype: NativeDType
+  /** Bytes of the weights in the files. */
+  readonly weightBytes: number
+  /** Token ids that end a generation. */
+  readonly eosTokenIds: readonly number[]
+  /** Sampling defaults from generation_config.json. */
+  readonly generation: Readonly<GenerationDefaults>
+}
+
+export function describeModel(checkpoint: Checkpoint, text: TextModel | null): Model {
+  const { spec } = checkpoint
+  const eos = new Set([...checkpoint.eosTokenIds, ...(text?.tokenizer.eosTokenIds ?? [])])
+  return Object.freeze({
+    folder: checkpoint.folder,
+    architecture: checkpoint.architecture,
+    family: spec.family,
+    parameters: checkpoint.parameters,
+    layers: spec.layers.length,
+    hiddenSize: spec.hiddenSize,
+    vocabularySize: spec.vocabularySize,
+    contextLength: spec.contextLength,
+    dtype: checkpoint.dtype,
+    weightBytes: checkpoint.weightBytes,
+    eosTokenIds: [...eos].sort((a, b) => a - b),
+    generation: checkpoint.generation,
+  })
+}

@@ -1,0 +1,115 @@
+/** What `Engine.load` accepts, and how it is checked. */
+import type { NativeDType } from '../native.js'
+import { OptionReader } from './reader.js'
+
+/** Bytes of a model that are in place, of all there are. */
+export interface LoadProgress {
+  doneBytes: number
+  totalBytes: number
+}
+
+/** Ceilings on device memory. */
+export interface MemoryOptions {
+  /**
+   * What octavo may hold on the device, everything included: up to 1 it is a fraction of the device's memory
+   * (on the CPU: of the memory this process may use), above 1 it is bytes. Default 0.85. A hard ceiling: a
+   * model that does not fit is refused with OCTAVO_OUT_OF_MEMORY before anything is taken.
+   */
+  limit?: number | undefined
+  /** Bytes of the KV cache. Default: what the limit leaves, but no more than `maxSequences` full contexts. */
+  kv?: number | undefined
+}
+
+/** The layout of the KV cache. */
+export interface KvOptions {
+  /** Tokens a block: 16, 32 (default) or 64. */
+  blockSize?: 16 | 32 | 64 | undefined
+  /** Number format of keys and values; 'auto' (default) is that of the activations. */
+  dtype?: 'auto' | NativeDType | undefined
+}
+
+/** How a model is loaded. Every field may be left out. */
+export interface EngineOptions {
+  /** 'auto' (default): the first CUDA device whose kernels run, else the CPU. Or 'cpu', 'cuda', 'cuda:1' … */
+  device?: string | undefined
+  /** CPU threads of the CPU device; 0 (default): every core this process may use. */
+  threads?: number | undefined
+  memory?: MemoryOptions | undefined
+  kv?: KvOptions | undefined
+  /** Number format of weights and activations. 'auto' (default): the checkpoint's on CUDA; fp32 arithmetic over the checkpoint's weights on the CPU. */
+  dtype?: 'auto' | NativeDType | undefined
+  /** Sequences that may run at once; further requests wait. Default 256. */
+  maxSequences?: number | undefined
+  /** Tokens one step may process, prefill and decode together. Default 8192. */
+  maxBatchTokens?: number | undefined
+  /** Aborts the load: it rejects with the signal's reason and everything taken is given back. */
+  signal?: AbortSignal | undefined
+  /** Called as weights arrive. If it throws, the load is abandoned and rejects with that error. */
+  onProgress?: ((progress: LoadProgress) => void) | undefined
+}
+
+/** EngineOptions with every default filled in; `limit` still as the caller gave it. */
+export interface EngineSettings {
+  device: string
+  threads: number
+  limit: number
+  /** null: as large as the limit allows */
+  kvBytes: number | null
+  blockSize: number
+  kvDType: NativeDType | null
+  dtype: NativeDType | null
+  maxSequences: number
+  maxBatchTokens: number
+  signal: AbortSignal | undefined
+  onProgress: ((progress: LoadProgress) => void) | undefined
+}
+
+const dtypes = ['auto', 'fp32', 'bf16', 'fp16'] as const
+const auto = (dtype: 'auto' | NativeDType | undefined): NativeDType | null =>
+  dtype === undefined || dtype === 'auto' ? null : dtype
+
+function readDevice(read: OptionReader<EngineOptions>): string {
+  const device = read.raw('device') ?? 'auto'
+  if (typeof device === 'string' && /^(auto|cpu|cuda|cuda:\d{1,3})$/.test(device)) return device
+  throw read.invalid('device', `'auto', 'cpu', 'cuda' or 'cuda:N'`)
+}
+
+function readLimit(read: OptionReader<MemoryOptions>): number {
+  const limit = read.number('limit', { above: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0.85
+  if (limit <= 1 || Number.isInteger(limit)) return limit
+  throw read.invalid('limit', 'a fraction up to 1 or a whole number of bytes')
+}
+
+/** Throws OCTAVO_UNKNOWN_OPTION and OCTAVO_INVALID_ARGUMENT. */
+export function readEngineOptions(options: unknown): EngineSettings {
+  const read = new OptionReader<EngineOptions>(options, {
+    device: true,
+    threads: true,
+    memory: true,
+    kv: true,
+    dtype: true,
+    maxSequences: true,
+    maxBatchTokens: true,
+    signal: true,
+    onProgress: true,
+  })
+  const memory = new OptionReader<MemoryOptions>(
+    read.raw('memory'),
+    { limit: true, kv: true },
+    'memory',
+  )
+  const kv = new OptionReader<KvOptions>(read.raw('kv'), { blockSize: true, dtype: true }, 'kv')
+  return {
+    device: readDevice(read),
+    threads: read.integer('threads', { min: 0, max: 1024 }) ?? 0,
+    limit: readLimit(memory),
+    kvBytes: memory.integer('kv', { min: 1 }) ?? null,
+    blockSize: kv.oneOf('blockSize', [16, 32, 64]) ?? 32,
+    kvDType: auto(kv.oneOf('dtype', dtypes)),
+    dtype: auto(read.oneOf('dtype', dtypes)),
+    maxSequences: read.integer('maxSequences', { min: 1, max: 65536 }) ?? 256,
+    maxBatchTokens: read.integer('maxBatchTokens', { min: 1, max: 1048576 }) ?? 8192,
+    signal: read.signal('signal'),
+    onProgress: read.callback<(progress: LoadProgress) => void>('onProgress'),
+  }
+}

@@ -1,0 +1,132 @@
+/** Checks GenerateOptions and fills in the defaults: options, then generation_config.json, then ours. */
+import { randomBytes } from 'node:crypto'
+import { OctavoError } from '../errors.js'
+import type { NativeRequest } from '../native.js'
+import type { ChatOptions, GenerateOptions } from './generate-options.js'
+import type { ModelLimits } from './model-limits.js'
+import { OptionReader } from './reader.js'
+import { readBias, readStopStrings, readStopTokens } from './token-options.js'
+
+/** The part of a native request that the options decide. */
+export type SamplingSettings = Omit<NativeRequest, 'prompt' | 'maxNewTokens' | 'score' | 'credits'>
+
+export interface GenerateSettings {
+  sampling: SamplingSettings
+  /** null: the default, cut to what the context leaves */
+  maxNewTokens: number | null
+  stop: string[]
+  /** null: none asked for */
+  logprobs: number | null
+  keepSpecialTokens: boolean
+  signal: AbortSignal | undefined
+}
+
+const generateNames: Record<keyof GenerateOptions, true> = {
+  maxNewTokens: true,
+  temperature: true,
+  topP: true,
+  topK: true,
+  minP: true,
+  repetitionPenalty: true,
+  frequencyPenalty: true,
+  presencePenalty: true,
+  logitBias: true,
+  seed: true,
+  stop: true,
+  stopTokens: true,
+  ignoreEos: true,
+  logprobs: true,
+  keepSpecialTokens: true,
+  signal: true,
+}
+const chatNames: Record<keyof ChatOptions, true> = {
+  ...generateNames,
+  addGenerationPrompt: true,
+  tools: true,
+  variables: true,
+}
+
+type Reader = OptionReader<GenerateOptions>
+
+function readSeed(read: Reader): bigint {
+  const seed = read.raw('seed')
+  if (seed === undefined) return randomBytes(8).readBigUInt64LE()
+  if (Number.isSafeInteger(seed) && (seed as number) >= 0) return BigInt(seed as number)
+  if (typeof seed === 'bigint' && seed >= 0n && seed < 2n ** 64n) return seed
+  throw read.invalid('seed', 'an integer from 0 to 2^53 − 1, or a bigint from 0n below 2n ** 64n')
+}
+
+function readSampling(read: Reader, limits: ModelLimits): SamplingSettings {
+  const { defaults } = limits
+  const bias = readBias(read, limits.vocabularySize)
+  return {
+    temperature:
+      read.number('temperature', { min: 0, max: 100 }) ??
+      (defaults.greedy ? 0 : (defaults.temperature ?? 1)),
+    topK: read.integer('topK', { min: 0, max: 2 ** 31 - 1 }) ?? defaults.topK ?? 0,
+    topP: read.number('topP', { above: 0, max: 1 }) ?? defaults.topP ?? 1,
+    minP: read.number('minP', { min: 0, max: 1 }) ?? 0,
+    repetitionPenalty:
+      read.number('repetitionPenalty', { above: 0, max: 100 }) ?? defaults.repetitionPenalty ?? 1,
+    frequencyPenalty: read.number('frequencyPenalty', { min: -100, max: 100 }) ?? 0,
+    presencePenalty: read.number('presencePenalty', { min: -100, max: 100 }) ?? 0,
+    seed: readSeed(read),
+    biasTokens: bias.tokens,
+    biasValues: bias.values,
+    stopTokens: readStopTokens(read, limits),
+    topLogprobs: read.integer('logprobs', { min: 0, max: 20 }) ?? 0,
+  }
+}
+
+function readSettings(read: Reader, limits: ModelLimits): GenerateSettings {
+  return {
+    sampling: readSampling(read, limits),
+    maxNewTokens: read.integer('maxNewTokens', { min: 1, max: 2 ** 31 - 1 }) ?? null,
+    stop: readStopStrings(read, limits.hasTokenizer),
+    logprobs: read.integer('logprobs', { min: 0, max: 20 }) ?? null,
+    keepSpecialTokens: read.boolean('keepSpecialTokens') ?? false,
+    signal: read.signal('signal'),
+  }
+}
+
+/** Throws OCTAVO_UNKNOWN_OPTION, OCTAVO_INVALID_ARGUMENT, OCTAVO_NO_TOKENIZER. */
+export function readGenerateOptions(options: unknown, limits: ModelLimits): GenerateSettings {
+  return readSettings(new OptionReader<GenerateOptions>(options, generateNames), limits)
+}
+
+/** The same for `session.chat`, whose template options may stand among them. */
+export function readChatOptions(options: unknown, limits: ModelLimits): GenerateSettings {
+  const read = new OptionReader<ChatOptions>(options, chatNames)
+  read.boolean('addGenerationPrompt')
+  const tools = read.raw('tools')
+  if (tools !== undefined && !Array.isArray(tools)) throw read.invalid('tools', 'an array')
+  const variables = read.raw('variables')
+  if (variables !== undefined && (typeof variables !== 'object' || variables === null)) {
+    throw read.invalid('variables', 'an object')
+  }
+  return readSettings(read, limits)
+}
+
+/** Throws OCTAVO_CONTEXT_EXCEEDED for a prompt of more than `most` tokens. */
+export function checkPromptLength(promptTokens: number, most: number, limits: ModelLimits): void {
+  if (promptTokens <= most) return
+  throw new OctavoError(
+    'OCTAVO_CONTEXT_EXCEEDED',
+    `the prompt has ${promptTokens} tokens and this model's context is ${limits.contextLength}; ` +
+      `shorten the prompt to at most ${most}`,
+  )
+}
+
+/** How many tokens may come, from what was asked and what the context leaves. Throws OCTAVO_CONTEXT_EXCEEDED. */
+export function newTokens(asked: number | null, promptTokens: number, limits: ModelLimits): number {
+  const { contextLength, defaults } = limits
+  checkPromptLength(promptTokens, contextLength - 1, limits)
+  const left = contextLength - promptTokens
+  if (asked === null) return Math.min(defaults.maxNewTokens ?? 512, left)
+  if (asked <= left) return asked
+  throw new OctavoError(
+    'OCTAVO_CONTEXT_EXCEEDED',
+    `the prompt has ${promptTokens} tokens and maxNewTokens is ${asked}: together ${promptTokens + asked}, ` +
+      `and this model's context is ${contextLength}; pass at most ${left}`,
+  )
+}

@@ -1,0 +1,126 @@
+/** Reads an options object: unknown names, wrong types and values out of range are refused by name. */
+import { OctavoError } from '../errors.js'
+import { suggest } from './suggest.js'
+
+/** Bounds of a number. Inclusive unless `above` is given, which excludes itself. */
+export interface Range {
+  min?: number
+  above?: number
+  max?: number
+}
+
+/** A value as an error sentence shows it: short, and with its type when that is what is wrong. */
+export function show(value: unknown): string {
+  if (typeof value === 'string')
+    return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
+  if (typeof value === 'bigint') return `${value}n`
+  if (typeof value === 'function') return 'a function'
+  if (Array.isArray(value)) return `an array of ${value.length}`
+  if (typeof value === 'object' && value !== null)
+    return `an object (${value.constructor?.name ?? 'no class'})`
+  return String(value)
+}
+
+/** The refusal of one value, naming it and what it must be. */
+export function invalid(name: string, value: unknown, expected: string): OctavoError {
+  return new OctavoError(
+    'OCTAVO_INVALID_ARGUMENT',
+    `${name} is ${show(value)}; it must be ${expected}`,
+  )
+}
+
+function rangeText({ min, above, max }: Range): string {
+  if (above !== undefined)
+    return max === undefined ? ` above ${above}` : ` above ${above}, up to ${max}`
+  if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`
+  if (min !== undefined) return ` of at least ${min}`
+  return max === undefined ? '' : ` of at most ${max}`
+}
+
+const inRange = (value: number, { min, above, max }: Range): boolean =>
+  (min === undefined || value >= min) &&
+  (above === undefined || value > above) &&
+  (max === undefined || value <= max)
+
+/**
+ * One options object. Every method returns undefined where the option is absent (or undefined) and throws
+ * OCTAVO_INVALID_ARGUMENT where it is not what it must be; the constructor throws OCTAVO_UNKNOWN_OPTION.
+ */
+export class OptionReader<Options extends object> {
+  readonly #bag: Readonly<Record<string, unknown>>
+  readonly #prefix: string
+
+  /** `known` names every option there is: the type makes the compiler hold it to the interface. */
+  constructor(options: unknown, known: Record<keyof Options, true>, prefix = '') {
+    this.#prefix = prefix === '' ? '' : `${prefix}.`
+    if (options === undefined) options = {}
+    if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+      throw invalid(prefix === '' ? 'options' : prefix, options, 'an object of options')
+    }
+    for (const name of Object.keys(options)) this.#refuseUnknown(name, Object.keys(known))
+    this.#bag = options as Record<string, unknown>
+  }
+
+  #refuseUnknown(name: string, known: readonly string[]): void {
+    if (known.includes(name)) return
+    const near = suggest(name, known)
+    const hint =
+      near === null
+        ? `the options here are ${known.join(', ')}`
+        : `did you mean ${this.#prefix}${near}?`
+    throw new OctavoError('OCTAVO_UNKNOWN_OPTION', `unknown option ${this.#prefix}${name}; ${hint}`)
+  }
+
+  /** The option as it was given, unchecked. */
+  raw(name: keyof Options & string): unknown {
+    return this.#bag[name]
+  }
+
+  /** A refusal of the option named. */
+  invalid(name: keyof Options & string, expected: string): OctavoError {
+    return invalid(`${this.#prefix}${name}`, this.#bag[name], expected)
+  }
+
+  number(name: keyof Options & string, range: Range): number | undefined {
+    const value = this.#bag[name]
+    if (value === undefined) return undefined
+    if (typeof value === 'number' && Number.isFinite(value) && inRange(value, range)) return value
+    throw this.invalid(name, `a number${rangeText(range)}`)
+  }
+
+  integer(name: keyof Options & string, range: Range): number | undefined {
+    const value = this.#bag[name]
+    if (value === undefined) return undefined
+    if (Number.isSafeInteger(value) && inRange(value as number, range)) return value as number
+    throw this.invalid(name, `an integer${rangeText(range)}`)
+  }
+
+  boolean(name: keyof Options & string): boolean | undefined {
+    const value = this.#bag[name]
+    if (value === undefined || typeof value === 'boolean') return value
+    throw this.invalid(name, 'true or false')
+  }
+
+  oneOf<Value extends string | number>(
+    name: keyof Options & string,
+    values: readonly Value[],
+  ): Value | undefined {
+    const value = this.#bag[name]
+    if (value === undefined || values.includes(value as Value)) return value as Value | undefined
+    throw this.invalid(name, `one of ${values.map(show).join(', ')}`)
+  }
+
+  signal(name: keyof Options & string): AbortSignal | undefined {
+    const value = this.#bag[name]
+    if (value === undefined || value instanceof AbortSignal) return value
+    throw this.invalid(name, 'an AbortSignal')
+  }
+
+  callback<Callback extends (...values: never[]) => unknown>(
+    name: keyof Options & string,
+  ): Callback | undefined {
+    const value = this.#bag[name]
+    if (value === undefined || typeof value === 'function') return value as Callback | undefined
+    throw this.invalid(name, 'a function')
+  }
+}

@@ -1,0 +1,58 @@
+/** The options that name tokens or text: logit biases, stop tokens, stop strings. */
+import { OctavoError } from '../errors.js'
+import type { GenerateOptions } from './generate-options.js'
+import type { ModelLimits } from './model-limits.js'
+import { invalid, type OptionReader } from './reader.js'
+
+type Reader = OptionReader<GenerateOptions>
+
+function checkId(name: string, id: unknown, vocabularySize: number): number {
+  if (Number.isInteger(id) && (id as number) >= 0 && (id as number) < vocabularySize)
+    return id as number
+  throw invalid(name, id, `a token id of this model, 0 to ${vocabularySize - 1}`)
+}
+
+export function readBias(
+  read: Reader,
+  vocabularySize: number,
+): { tokens: Int32Array; values: Float32Array } {
+  const bias = read.raw('logitBias') ?? {}
+  if (typeof bias !== 'object' || bias === null || Array.isArray(bias)) {
+    throw read.invalid('logitBias', 'an object or a Map from token id to bias')
+  }
+  const entries: [unknown, unknown][] =
+    bias instanceof Map ? [...bias] : Object.entries(bias).map(([id, value]) => [Number(id), value])
+  for (const [id, value] of entries) {
+    checkId('a token of logitBias', id, vocabularySize)
+    const fits = typeof value === 'number' && !Number.isNaN(value) && value < Infinity
+    if (!fits) throw invalid(`logitBias[${String(id)}]`, value, 'a finite number or -Infinity')
+  }
+  return {
+    tokens: Int32Array.from(entries, ([id]) => id as number),
+    values: Float32Array.from(entries, ([, value]) => value as number),
+  }
+}
+
+/** The model's EOS set, unless it is to be ignored, and the caller's own. */
+export function readStopTokens(read: Reader, limits: ModelLimits): Int32Array {
+  const own = read.raw('stopTokens') ?? []
+  if (!Array.isArray(own)) throw read.invalid('stopTokens', 'an array of token ids')
+  own.forEach((id, i) => checkId(`stopTokens[${i}]`, id, limits.vocabularySize))
+  const eos = read.boolean('ignoreEos') === true ? [] : limits.eosTokenIds
+  return Int32Array.from(new Set([...eos, ...(own as number[])]))
+}
+
+export function readStopStrings(read: Reader, hasTokenizer: boolean): string[] {
+  const stop = read.raw('stop') ?? []
+  const list = typeof stop === 'string' ? [stop] : stop
+  const fits =
+    Array.isArray(list) && list.every((text) => typeof text === 'string' && text.length > 0)
+  if (!fits) throw read.invalid('stop', 'a non-empty string or an array of non-empty strings')
+  if (list.length > 0 && !hasTokenizer) {
+    throw new OctavoError(
+      'OCTAVO_NO_TOKENIZER',
+      'stop strings need a tokenizer and this model has none; pass stopTokens',
+    )
+  }
+  return [...new Set(list as string[])]
+}

@@ -1,0 +1,89 @@
+/** Prompts and messages become token ids. */
+import { OctavoError } from './errors.js'
+import type { ChatOptions, Prompt } from './options/generate-options.js'
+import { invalid } from './options/reader.js'
+import type { ChatMessage, ChatTemplateOptions, TextModel } from './text/types.js'
+
+function checkedIds(ids: ArrayLike<unknown>, vocabularySize: number): Int32Array {
+  for (let i = 0; i < ids.length; i++) {
+    const id = ids[i]
+    if (Number.isInteger(id) && (id as number) >= 0 && (id as number) < vocabularySize) continue
+    throw invalid(`prompt[${i}]`, id, `a token id of this model, 0 to ${vocabularySize - 1}`)
+  }
+  return Int32Array.from(ids as ArrayLike<number>)
+}
+
+const isIds = (prompt: unknown): prompt is ArrayLike<unknown> =>
+  Array.isArray(prompt) || (ArrayBuffer.isView(prompt) && !(prompt instanceof DataView))
+
+/** Throws OCTAVO_NO_TOKENIZER for text without one, OCTAVO_INVALID_ARGUMENT for ids that do not exist or none. */
+export function promptIds(
+  prompt: Prompt,
+  text: TextModel | null,
+  vocabularySize: number,
+): Int32Array {
+  if (typeof prompt !== 'string' && !isIds(prompt)) {
+    throw invalid('prompt', prompt, 'a string or token ids')
+  }
+  if (typeof prompt === 'string' && text === null) {
+    throw new OctavoError(
+      'OCTAVO_NO_TOKENIZER',
+      'the prompt is text and this model has no tokenizer.json; pass token ids',
+    )
+  }
+  const ids = typeof prompt === 'string' ? text!.tokenizer.encode(prompt) : prompt
+  if (ids.length === 0) {
+    throw new OctavoError(
+      'OCTAVO_INVALID_ARGUMENT',
+      'the prompt has no tokens; it needs at least one',
+    )
+  }
+  return checkedIds(ids, vocabularySize)
+}
+
+function checkMessages(messages: unknown): asserts messages is ChatMessage[] {
+  if (!Array.isArray(messages) || messages.length === 0) {
+    throw invalid('messages', messages, 'a non-empty array of { role, content }')
+  }
+  messages.forEach((message: unknown, i) => {
+    const fits = typeof message === 'object' && message !== null
+    if (!fits) throw invalid(`messages[${i}]`, message, 'an object with role and content')
+    const { role } = message as { role?: unknown }
+    if (typeof role !== 'string') throw invalid(`messages[${i}].role`, role, 'a string')
+  })
+}
+
+/**
+ * The ids of a rendered conversation; the template writes BOS and the like itself. Throws
+ * OCTAVO_NO_TOKENIZER, OCTAVO_NO_CHAT_TEMPLATE, OCTAVO_TEMPLATE_FAILED, OCTAVO_INVALID_ARGUMENT.
+ */
+export function chatIds(
+  messages: readonly ChatMessage[],
+  options: ChatOptions,
+  text: TextModel | null,
+  vocabularySize: number,
+): Int32Array {
+  checkMessages(messages)
+  if (text === null) {
+    throw new OctavoError('OCTAVO_NO_TOKENIZER', 'chat needs a tokenizer and this model has none')
+  }
+  if (text.template === null) {
+    throw new OctavoError(
+      'OCTAVO_NO_CHAT_TEMPLATE',
+      'this model has no chat template; use generate() with a prompt written as the model expects it',
+    )
+  }
+  const { addGenerationPrompt, tools, variables } = options
+  const given: ChatTemplateOptions = {
+    ...(addGenerationPrompt !== undefined && { addGenerationPrompt }),
+    ...(tools !== undefined && { tools }),
+    ...(variables !== undefined && { variables }),
+  }
+  const rendered = text.template.render(messages, given)
+  const ids = text.tokenizer.encode(rendered, { addSpecialTokens: false })
+  if (ids.length > 0) return checkedIds(ids, vocabularySize)
+  throw new OctavoError(
+    'OCTAVO_INVALID_ARGUMENT',
+    'the chat template rendered these messages to nothing',
+  )
+}

@@ -1,0 +1,43 @@
+/** Names and releases handles that were garbage-collected without being disposed. */
+
+/** `code` of the process warning. */
+export const undisposedCode = 'OCTAVO_UNDISPOSED'
+
+/** What is left of a handle once it is gone. Must not reach the handle itself, or it is never collected. */
+export interface Leak {
+  /** "an Engine", "a Session" … */
+  what: string
+  /** Where it was created. */
+  stack: string
+  /** Frees what it held; false when there was nothing left to free. Must not throw. */
+  release: () => boolean
+}
+
+const registry = new FinalizationRegistry<Leak>(({ what, stack, release }) => {
+  if (!release()) return
+  process.emitWarning(
+    `${what} was garbage-collected without dispose(); octavo released it. ` +
+      'Use `using`, `await using` or dispose().',
+    { code: undisposedCode, detail: stack },
+  )
+})
+
+/** `handle` is watched until `unwatch(handle)`. */
+export function watch(handle: object, leak: Leak): void {
+  registry.register(handle, leak, handle)
+}
+
+export function unwatch(handle: object): void {
+  registry.unregister(handle)
+}
+
+/**
+ * Where the user's code stands, `ours` frames below the caller of this. A string at once: an Error whose
+ * stack is not formatted yet keeps the receivers of its frames alive.
+ */
+export function creationStack(ours: number): string {
+  const holder: { stack?: string } = {}
+  Error.captureStackTrace(holder, creationStack)
+  const frames = (holder.stack ?? '').split('\n').slice(1 + ours)
+  return ['created', ...frames].join('\n')
+}

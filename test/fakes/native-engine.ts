@@ -1,0 +1,118 @@
+/** A scripted native engine: the test decides when tokens and terminal events arrive. */
+import type {
+  NativeEngine,
+  NativeEvents,
+  NativeFinish,
+  NativeReport,
+  NativeRequest,
+} from '../../lib/native.js'
+
+interface Submitted extends NativeRequest {
+  id: number
+  session: number
+  credits: number
+}
+
+export class FakeNativeEngine implements NativeEngine {
+  readonly deviceId = 'cpu'
+  readonly submitted: Submitted[] = []
+  readonly cancelled: number[] = []
+  readonly disposedSessions: number[] = []
+  disposals = 0
+  /** Thrown by submit, while set. */
+  refusal: Error | null = null
+  onEvents: (events: NativeEvents) => void = () => {}
+  #nextSession = 1
+  #nextRequest = 1
+
+  createSession(): number {
+    return this.#nextSession++
+  }
+
+  disposeSession(session: number): Promise<void> {
+    this.disposedSessions.push(session)
+    return Promise.resolve()
+  }
+
+  submit(session: number, request: NativeRequest): number {
+    if (this.refusal !== null) throw this.refusal
+    const id = this.#nextRequest++
+    this.submitted.push({ ...request, id, session })
+    return id
+  }
+
+  cancel(request: number): void {
+    this.cancelled.push(request)
+  }
+
+  grant(request: number, tokens: number): void {
+    this.request(request).credits += tokens
+  }
+
+  report(): NativeReport {
+    return {
+      lines: [],
+      regions: [],
+      driver: { freeBytes: 0, totalBytes: 0, processBytes: null },
+      limit: 0,
+      contextBytes: 0,
+      blocksTotal: 0,
+      blocksFree: 0,
+      blocksInFlight: 0,
+      blockBytes: 0,
+      sessions: [],
+      running: 0,
+      waiting: 0,
+      steps: 0,
+      hostNanoseconds: 0,
+    }
+  }
+
+  check(): void {}
+
+  dispose(): void {
+    this.disposals++
+  }
+
+  disposeAsync(): Promise<void> {
+    this.disposals++
+    return Promise.resolve()
+  }
+
+  request(id: number): Submitted {
+    const found = this.submitted.find((request) => request.id === id)
+    if (found === undefined) throw new Error(`no request ${id}`)
+    return found
+  }
+
+  /** One event batch; tokens spend credits as the real engine's do. */
+  emit(id: number, tokens: number[], finish?: Partial<NativeFinish>): void {
+    this.request(id).credits -= tokens.length
+    this.onEvents({
+      requests: Float64Array.from(tokens, () => id),
+      tokens: Int32Array.from(tokens),
+      logprobs: Float32Array.from(tokens, (token) => -token),
+      top: null,
+      finished: finish === undefined ? [] : [finishEvent(id, finish)],
+    })
+  }
+
+  finish(id: number, finish: Partial<NativeFinish> = {}): void {
+    this.emit(id, [], finish)
+  }
+}
+
+export function finishEvent(request: number, finish: Partial<NativeFinish> = {}): NativeFinish {
+  return {
+    request,
+    reason: 'length',
+    code: '',
+    message: '',
+    promptTokens: 3,
+    cachedTokens: 1,
+    outputTokens: 2,
+    timings: { submitted: 1e6, admitted: 2e6, firstToken: 5e6, finished: 9e6 },
+    logits: null,
+    ...finish,
+  }
+}

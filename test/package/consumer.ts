@@ -1,0 +1,58 @@
+/** An empty project on a machine that has node, npm and sh and nothing else. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export const root = join(__dirname, '..', '..')
+
+export interface RunResult {
+  status: number | null
+  stdout: string
+  stderr: string
+}
+
+export interface Consumer extends Disposable {
+  folder: string
+  /** Runs a command in the project with the bare PATH, or with the one given. */
+  run(command: string, args: readonly string[], environment?: NodeJS.ProcessEnv): RunResult
+}
+
+function which(name: string): string {
+  return realpathSync(execFileSync('which', [name], { encoding: 'utf8' }).trim())
+}
+
+export function createConsumer(): Consumer {
+  const base = mkdtempSync(join(tmpdir(), 'octavo-consumer-'))
+  const [folder, bin] = [join(base, 'project'), join(base, 'bin')]
+  mkdirSync(folder)
+  mkdirSync(bin)
+  symlinkSync(process.execPath, join(bin, 'node'))
+  for (const name of ['npm', 'npx', 'sh']) symlinkSync(which(name), join(bin, name))
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'consumer', private: true }))
+  return {
+    folder,
+    run(command, args, environment = {}) {
+      const env = bareEnvironment(bin)
+      const result = spawnSync(command, args, {
+        cwd: folder,
+        env: { ...env, ...environment },
+        encoding: 'utf8',
+        maxBuffer: 64 << 20,
+      })
+      if (result.error) throw result.error
+      return { status: result.status, stdout: result.stdout, stderr: result.stderr }
+    },
+    [Symbol.dispose]() {
+      rmSync(base, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Nothing that points into this repository: npm hands its settings down to every child. */
+function bareEnvironment(bin: string): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(
+    ([name]) => !/^(npm_|OCTAVO_|NODE_|LD_)/i.test(name),
+  )
+  return { ...Object.fromEntries(own), PATH: bin }
+}

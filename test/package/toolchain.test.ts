@@ -1,0 +1,93 @@
+/** What cmake makes of the CUDA toolkits it may meet; it configures only, nothing is compiled. */
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { buildWithCMake, findCMake, type BuildOptions } from '../../lib/toolchain/cmake.js'
+import { root } from './consumer.js'
+
+jest.setTimeout(300_000)
+
+let folder: string
+const { PATH: path, CUDA_PATH: cudaPath } = process.env
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'octavo-toolchain-'))
+  for (const name of ['CMakeLists.txt', 'package.json']) {
+    copyFileSync(join(root, name), join(folder, name))
+  }
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  mkdirSync(join(folder, 'cpp'))
+  copyFileSync(join(root, 'cpp', 'exports.map'), join(folder, 'cpp', 'exports.map'))
+  writeFileSync(join(folder, 'cpp', 'broken.cc'), '#error "reached the compiler"\n')
+})
+
+afterEach(() => {
+  process.env['PATH'] = path
+  if (cudaPath === undefined) delete process.env['CUDA_PATH']
+  rmSync(folder, { recursive: true })
+})
+
+function build(options: Partial<BuildOptions>): Promise<void> {
+  const cmake = findCMake()
+  if ('missing' in cmake) throw new Error(cmake.missing)
+  const onLine = (): void => {}
+  return buildWithCMake(cmake.path, {
+    folder,
+    cuda: 'auto',
+    jobs: 1,
+    debug: false,
+    onLine,
+    ...options,
+  })
+}
+
+/** An nvcc that is found first and does not work. */
+function installBrokenNvcc(): void {
+  const nvcc = join(folder, 'nvcc')
+  writeFileSync(nvcc, '#!/bin/sh\necho "nvcc fatal : no licence" >&2\nexit 1\n')
+  chmodSync(nvcc, 0o755)
+  process.env['PATH'] = folder + delimiter + path
+  delete process.env['CUDA_PATH']
+}
+
+it('stops with the reason at an nvcc that is there and does not work', async () => {
+  installBrokenNvcc()
+  const failure = build({})
+  await expect(failure).rejects.toMatchObject({ code: 'OCTAVO_BUILD_FAILED' })
+  await expect(failure).rejects.toThrow(
+    /octavo: nvcc is at \S*nvcc but CMake\s+could\s+not\s+compile\s+with\s+it/,
+  )
+  await expect(failure).rejects.toThrow(/CMakeDetermineCUDACompiler/)
+  await expect(failure).rejects.toThrow(/--cuda off/)
+})
+
+it('stops every time, not only when the cache is fresh', async () => {
+  installBrokenNvcc()
+  await expect(build({})).rejects.toThrow(/could\s+not\s+compile\s+with\s+it/)
+  await expect(build({})).rejects.toThrow(/could\s+not\s+compile\s+with\s+it/)
+})
+
+it('does not look at nvcc when CUDA is switched off', async () => {
+  installBrokenNvcc()
+  const lines: string[] = []
+  const failure = build({ cuda: 'off', onLine: (line) => lines.push(line) })
+  await expect(failure).rejects.toThrow(/build step ended[\s\S]*reached the compiler/)
+  expect(lines.join('\n')).toMatch(/octavo: building for the CPU only \(CUDA is switched off\)/)
+})
+
+it('starts afresh in a folder that was configured elsewhere', async () => {
+  mkdirSync(join(folder, 'build'))
+  writeFileSync(
+    join(folder, 'build', 'CMakeCache.txt'),
+    'CMAKE_HOME_DIRECTORY:INTERNAL=/elsewhere\n',
+  )
+  await expect(build({ cuda: 'off' })).rejects.toThrow(/reached the compiler/)
+})

@@ -1,0 +1,89 @@
+import { readEngineOptions } from '../../../lib/options/engine-options.js'
+import { refusal } from '../../refusal.js'
+
+describe('engine options', () => {
+  it('fills in every default', () => {
+    expect(readEngineOptions(undefined)).toEqual({
+      device: 'auto',
+      threads: 0,
+      limit: 0.85,
+      kvBytes: null,
+      blockSize: 32,
+      kvDType: null,
+      dtype: null,
+      maxSequences: 256,
+      maxBatchTokens: 8192,
+      signal: undefined,
+      onProgress: undefined,
+    })
+  })
+
+  it('takes undefined for absent, at every level', () => {
+    const absent = { device: undefined, memory: { limit: undefined }, kv: undefined }
+    expect(readEngineOptions(absent)).toEqual(readEngineOptions({}))
+  })
+
+  it('keeps what is given', () => {
+    const { signal } = new AbortController()
+    const settings = readEngineOptions({
+      device: 'cuda:1',
+      threads: 2,
+      memory: { limit: 2 ** 30, kv: 4096 },
+      kv: { blockSize: 16, dtype: 'bf16' },
+      dtype: 'auto',
+      maxSequences: 4,
+      maxBatchTokens: 64,
+      signal,
+    })
+    expect(settings).toMatchObject({
+      device: 'cuda:1',
+      threads: 2,
+      limit: 2 ** 30,
+      kvBytes: 4096,
+      blockSize: 16,
+      kvDType: 'bf16',
+      dtype: null,
+      maxSequences: 4,
+      maxBatchTokens: 64,
+      signal,
+    })
+  })
+
+  it.each([
+    [{ devise: 'cpu' }, 'unknown option devise; did you mean device?'],
+    [{ max_sequences: 3 }, 'did you mean maxSequences?'],
+    [{ memory: { limits: 1 } }, 'unknown option memory.limits; did you mean memory.limit?'],
+    [{ kv: { blocksize: 16 } }, 'unknown option kv.blocksize; did you mean kv.blockSize?'],
+    [{ quality: 1 }, 'unknown option quality; the options here are device, threads'],
+  ])('names the unknown option of %j', (options, sentence) => {
+    expect(() => readEngineOptions(options)).toThrow(refusal('OCTAVO_UNKNOWN_OPTION', sentence))
+  })
+
+  it.each([
+    ['cpu', 'options is "cpu"; it must be an object'],
+    [null, 'options is null'],
+    [[], 'options is an array of 0'],
+    [{ device: 'gpu' }, "device is \"gpu\"; it must be 'auto', 'cpu'"],
+    [{ device: 'cuda:x' }, 'device is "cuda:x"'],
+    [{ device: 0 }, 'device is 0'],
+    [{ threads: -1 }, 'threads is -1; it must be an integer from 0 to 1024'],
+    [{ threads: 1.5 }, 'threads is 1.5'],
+    [{ threads: NaN }, 'threads is NaN'],
+    [{ threads: '2' }, 'threads is "2"'],
+    [{ memory: 0.5 }, 'memory is 0.5; it must be an object'],
+    [{ memory: { limit: 0 } }, 'memory.limit is 0; it must be a number above 0'],
+    [{ memory: { limit: NaN } }, 'memory.limit is NaN'],
+    [{ memory: { limit: 1.5 } }, 'memory.limit is 1.5; it must be a fraction up to 1 or a whole'],
+    [{ memory: { limit: Infinity } }, 'memory.limit is Infinity'],
+    [{ memory: { kv: 0 } }, 'memory.kv is 0; it must be an integer of at least 1'],
+    [{ kv: { blockSize: 48 } }, 'kv.blockSize is 48; it must be one of 16, 32, 64'],
+    [{ kv: { dtype: 'int8' } }, 'kv.dtype is "int8"; it must be one of "auto", "fp32"'],
+    [{ dtype: 'float16' }, 'dtype is "float16"'],
+    [{ maxSequences: 0 }, 'maxSequences is 0'],
+    [{ maxBatchTokens: 2 ** 31 }, 'maxBatchTokens is 2147483648'],
+    [{ signal: {} }, 'signal is an object (Object); it must be an AbortSignal'],
+    [{ onProgress: true }, 'onProgress is true; it must be a function'],
+  ])('refuses %j', (options, sentence) => {
+    expect(() => readEngineOptions(options)).toThrow(refusal('OCTAVO_INVALID_ARGUMENT', sentence))
+  })
+})

@@ -1,0 +1,71 @@
+import { chatIds, promptIds } from '../../../lib/prompt.js'
+import type { TextModel } from '../../../lib/text/types.js'
+import { wordText } from '../../fakes/text.js'
+import { refusal } from '../../refusal.js'
+
+const text = wordText(['a', 'b', 'c'])
+
+describe('promptIds', () => {
+  it('encodes text and takes ids as they are', () => {
+    expect([...promptIds('cab', text, 3)]).toEqual([2, 0, 1])
+    expect([...promptIds([2, 2], null, 3)]).toEqual([2, 2])
+    expect([...promptIds(Uint16Array.of(1), null, 3)]).toEqual([1])
+  })
+
+  it.each([
+    [[], 'the prompt has no tokens'],
+    ['', 'the prompt has no tokens'],
+    [[0, 3], 'prompt[1] is 3; it must be a token id of this model, 0 to 2'],
+    [[0.5], 'prompt[0] is 0.5'],
+    [[-1], 'prompt[0] is -1'],
+    [[NaN], 'prompt[0] is NaN'],
+    [['a'], 'prompt[0] is "a"'],
+    [5, 'prompt is 5; it must be a string or token ids'],
+    [null, 'prompt is null'],
+    [{ length: 1 }, 'prompt is an object (Object)'],
+  ])('refuses %p', (prompt, sentence) => {
+    expect(() => promptIds(prompt as string, text, 3)).toThrow(
+      refusal('OCTAVO_INVALID_ARGUMENT', sentence),
+    )
+  })
+
+  it('refuses text without a tokenizer', () => {
+    expect(() => promptIds('a', null, 3)).toThrow(refusal('OCTAVO_NO_TOKENIZER', 'pass token ids'))
+  })
+})
+
+describe('chatIds', () => {
+  const templated: TextModel = {
+    tokenizer: text.tokenizer,
+    template: {
+      render: (messages, options) =>
+        messages.map(({ content }) => String(content)).join('') +
+        (options?.addGenerationPrompt === false ? '' : 'c'),
+    },
+  }
+
+  it('renders, then encodes without special tokens', () => {
+    const encode = jest.spyOn(text.tokenizer, 'encode')
+    const messages = [{ role: 'user', content: 'ab' }]
+    expect([...chatIds(messages, {}, templated, 3)]).toEqual([0, 1, 2])
+    expect([...chatIds(messages, { addGenerationPrompt: false }, templated, 3)]).toEqual([0, 1])
+    expect(encode).toHaveBeenCalledWith('abc', { addSpecialTokens: false })
+  })
+
+  it.each([
+    [[], 'messages is an array of 0'],
+    ['hello', 'messages is "hello"'],
+    [[null], 'messages[0] is null'],
+    [[{ role: 'user', content: 'a' }, { content: 'b' }], 'messages[1].role is undefined'],
+  ])('refuses %p', (messages, sentence) => {
+    expect(() => chatIds(messages as never, {}, templated, 3)).toThrow(
+      refusal('OCTAVO_INVALID_ARGUMENT', sentence),
+    )
+  })
+
+  it('says what is missing', () => {
+    const messages = [{ role: 'user', content: 'a' }]
+    expect(() => chatIds(messages, {}, null, 3)).toThrow(refusal('OCTAVO_NO_TOKENIZER'))
+    expect(() => chatIds(messages, {}, text, 3)).toThrow(refusal('OCTAVO_NO_CHAT_TEMPLATE'))
+  })
+})

@@ -1,0 +1,95 @@
+/** Finding the tools of a build, with tools made for the test on a PATH of its own. */
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { findCMake } from '../../../lib/toolchain/cmake.js'
+import { capture, findOnPath, runProcess } from '../../../lib/toolchain/process.js'
+
+let folder: string
+const path = process.env['PATH']
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'octavo-tools-'))
+})
+
+afterEach(() => {
+  process.env['PATH'] = path
+  rmSync(folder, { recursive: true })
+})
+
+function makeTool(name: string, script: string): string {
+  const file = join(folder, name)
+  writeFileSync(file, `#!/bin/sh\n${script}\n`)
+  chmodSync(file, 0o755)
+  return file
+}
+
+describe('findOnPath', () => {
+  it('takes the first executable of that name', () => {
+    const tool = makeTool('widget', 'exit 0')
+    expect(findOnPath('widget', ['/nowhere', folder].join(delimiter))).toBe(tool)
+  })
+
+  it('leaves out files that cannot be run', () => {
+    writeFileSync(join(folder, 'widget'), 'text')
+    expect(findOnPath('widget', folder)).toBeNull()
+    expect(findOnPath('widget', '')).toBeNull()
+  })
+})
+
+describe('findCMake', () => {
+  const withVersion = (version: string): ReturnType<typeof findCMake> => {
+    makeTool('cmake', `echo "cmake version ${version}"`)
+    process.env['PATH'] = folder
+    return findCMake()
+  }
+
+  it.each(['3.24.0', '3.25.1', '4.0.2'])('takes %s', (version) => {
+    expect(withVersion(version)).toEqual({ path: join(folder, 'cmake') })
+  })
+
+  it.each(['3.23.9', '2.99.0'])('says that %s is too old and what is needed', (version) => {
+    expect(withVersion(version)).toEqual({
+      missing: expect.stringMatching(/too old \(3\.24 is needed\)/),
+    })
+  })
+
+  it('says when there is none, or one that does not run', () => {
+    process.env['PATH'] = folder
+    expect(findCMake()).toEqual({ missing: 'cmake is not on PATH' })
+    makeTool('cmake', 'exit 1')
+    expect(findCMake()).toEqual({ missing: expect.stringMatching(/does not run/) })
+  })
+})
+
+describe('runProcess', () => {
+  it('hands over every line and keeps the last ones', async () => {
+    const tool = makeTool('talk', 'echo one; echo two >&2; exit 3')
+    const lines: string[] = []
+    const { status, tail } = await runProcess(tool, [], folder, (line) => lines.push(line))
+    expect(status).toBe(3)
+    expect(lines.sort()).toEqual(['one', 'two'])
+    expect(tail.sort()).toEqual(['one', 'two'])
+  })
+
+  it('keeps at most 60 lines', async () => {
+    const tool = makeTool('talk', 'i=0; while [ $i -lt 100 ]; do echo $i; i=$((i+1)); done')
+    const { tail } = await runProcess(tool, [], folder, () => {})
+    expect([tail.length, tail[0], tail.at(-1)]).toEqual([60, '40', '99'])
+  })
+
+  it('rejects when the command cannot be started', async () => {
+    await expect(runProcess(join(folder, 'none'), [], folder, () => {})).rejects.toThrow(/ENOENT/)
+  })
+
+  it('answers a command that a signal ended with a status that is no success', async () => {
+    const { status } = await runProcess(makeTool('die', 'kill -9 $$'), [], folder, () => {})
+    expect(status).toBe(128)
+  })
+})
+
+it('captures what a command prints, and null for one that fails', () => {
+  expect(capture(makeTool('say', 'echo " word "'), [])).toBe('word')
+  expect(capture(makeTool('fail', 'echo word; exit 1'), [])).toBeNull()
+  expect(capture(join(folder, 'none'), [])).toBeNull()
+})
