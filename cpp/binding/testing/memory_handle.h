@@ -4,7 +4,7 @@
 #include <map>
 #include <memory>
 
-#include "binding/testing/guard.h"
+#include "binding/testing/handle.h"
 #include "memory/allocator.h"
 
 namespace octavo::testing {
