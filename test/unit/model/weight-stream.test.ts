@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, truncateSync, writeSync } fro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { NativeModelSpec, NativeWeightManifest } from '../../../lib/native.js'
-import { testing, type ModelLoad } from '../../helpers/native-testing.js'
+import { openMemory, testing, type ModelLoad } from '../../helpers/native-testing.js'
 import { smallSpec } from '../../helpers/random-model.js'
 import { refusal } from '../../helpers/refusal.js'
 
@@ -37,7 +37,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }))
 
 test('progress comes every 64 MiB and at the end, over a ring that the ledger shows', () => {
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   const seen: number[] = []
   const during: string[][] = []
   const load: ModelLoad = {
@@ -91,7 +91,7 @@ test('values on both sides of a slice arrive in their places', () => {
   )
   closeSync(file)
   for (const keepFileDType of [true, false]) {
-    const memory = new testing.Memory('cpu')
+    const memory = openMemory()
     const model = new testing.Model(memory, { spec, manifest, dtype: 'fp16', keepFileDType })
     const { values, dtype } = model.read('embedding')
     expect(dtype).toBe(keepFileDType ? 'fp32' : 'fp16')
@@ -104,7 +104,7 @@ test('values on both sides of a slice arrive in their places', () => {
 })
 
 test('cancelling in the middle stops at the next chunk and leaves nothing', () => {
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   const onProgress = (): boolean => true
   const { code, message } = refusal(
     () =>
@@ -123,7 +123,7 @@ test('cancelling in the middle stops at the next chunk and leaves nothing', () =
 })
 
 test('a file that shrinks while it is read is refused, not crashed on, and leaves nothing', () => {
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   const onProgress = (): void => truncateSync(manifest.files[0]!, 70 * MiB)
   const { code, message } = refusal(
     () =>
@@ -142,7 +142,7 @@ test('a file that shrinks while it is read is refused, not crashed on, and leave
 })
 
 test('an error thrown by the progress callback comes through and leaves nothing', () => {
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   const onProgress = (): never => {
     throw new Error('the bar broke')
   }
