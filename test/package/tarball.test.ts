@@ -236,5 +236,5 @@ export function codeOf(error: unknown): ErrorCode | null {
   return error instanceof OctavoError ? error.code : null
 }
 
-export const open: (id: string) => Device = (id) => new Device(id)
+export const open: (id: string) => Device = (id) => Device.open(id)
 `
