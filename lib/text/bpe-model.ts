@@ -1,4 +1,4 @@
-/** The `model` of tokenizer.json: byte-pair encoding, the only kind that language models use now. */
+/** The `model` of tokenizer.json: byte-pair encoding, the kind that language models use. */
 
 import { arrayAt, flagAt, invalid, stringAt, type JsonObject } from './json.js'
 import { MergeTable } from './merge-table.js'

@@ -1,15 +1,16 @@
 /** A model's chat template: messages to the text that the model was trained to continue. */
 
 import { OctavoError } from '../errors.js'
-import { jinja } from './libraries.js'
+import { JinjaTemplate } from './jinja-template.js'
 import type { TemplateSources } from './template-source.js'
 import type { ChatMessage, ChatTemplate, ChatTemplateOptions } from './types.js'
 
-type Parsed = { render(variables: Record<string, unknown>): string }
-
-/** A Jinja template. Its text holds the special tokens: encode it with `addSpecialTokens: false`. */
+/**
+ * A Jinja template. Its text holds the special tokens, BOS included: encode it with
+ * `addSpecialTokens: false`. Special tokens that a message spells out become special tokens too.
+ */
 export class JinjaChatTemplate implements ChatTemplate {
-  private readonly parsed = new Map<string, Parsed>()
+  private readonly parsed = new Map<string, JinjaTemplate>()
 
   /** `tokens`: special tokens by name, which templates read as variables. Nothing is parsed yet. */
   constructor(
@@ -55,10 +56,10 @@ export class JinjaChatTemplate implements ChatTemplate {
     )
   }
 
-  private template(name: string): Parsed {
+  private template(name: string): JinjaTemplate {
     let parsed = this.parsed.get(name)
     if (parsed === undefined) {
-      parsed = new (jinja().Template)(this.sources.get(name) as string)
+      parsed = new JinjaTemplate(this.sources.get(name) as string)
       this.parsed.set(name, parsed)
     }
     return parsed

@@ -5,9 +5,20 @@
 
 import { createRequire } from 'node:module'
 
+/** A node of a parsed template; its fields depend on its type. */
+export interface JinjaNode {
+  type: string
+  [field: string]: unknown
+}
+
+export interface JinjaLibraryTemplate {
+  readonly parsed: JinjaNode
+  render(variables: Record<string, unknown>): string
+}
+
 interface JinjaLibrary {
   /** Parses on construction. `trim_blocks` and `lstrip_blocks` are on, as chat templates expect. */
-  Template: new (source: string) => { render(variables: Record<string, unknown>): string }
+  Template: new (source: string) => JinjaLibraryTemplate
 }
 
 interface TokenizersLibrary {

@@ -3,7 +3,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { OctavoError } from '../errors.js'
-import { readJsonObject, readText } from './files.js'
+import { naming, readJsonObject, readText } from './files.js'
 import { arrayAt, objectAt, stringAt, type JsonObject } from './json.js'
 
 /** Templates by name; a folder with one template calls it "default". */
@@ -18,11 +18,14 @@ const extras = 'additional_chat_templates'
 export async function readTemplates(folder: string, config: JsonObject): Promise<TemplateSources> {
   const templates = await readTemplateFiles(folder)
   if (templates.size > 0) return templates
-  const configured = parseTemplates(config.chat_template)
+  const configured = parseAt(join(folder, 'tokenizer_config.json'), config.chat_template)
   if (configured.size > 0) return configured
-  const file = await readJsonObject(join(folder, 'chat_template.json'))
-  return parseTemplates(file?.['chat_template'])
+  const path = join(folder, 'chat_template.json')
+  return parseAt(path, (await readJsonObject(path))?.chat_template)
 }
+
+const parseAt = (path: string, value: unknown): Map<string, string> =>
+  naming(path, () => parseTemplates(value))
 
 async function readTemplateFiles(folder: string): Promise<Map<string, string>> {
   const templates = new Map<string, string>()

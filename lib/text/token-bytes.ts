@@ -73,6 +73,7 @@ function parseStrip(config: JsonObject, key: string): Partial<DecoderRules> {
   return { stripped, stripCount: countAt(config.start, `${key}.start`, 0) }
 }
 
+const nothing = Buffer.alloc(0)
 const byteToken = /^<0x([0-9A-Fa-f]{2})>$/
 
 export class TokenBytes {
@@ -86,6 +87,7 @@ export class TokenBytes {
 
   /** Found out when first asked for. Empty for an id that is no token. */
   of(id: number): Buffer {
+    if (id >= this.vocabulary.size) return nothing
     return (this.known[id] ??= this.spell(id))
   }
 
