@@ -53,24 +53,14 @@ function toBf16Bits(value: number): number {
 function toFp16Bits(value: number): number {
   word[0] = value
   const sign = (bits[0]! >>> 16) & 0x8000
-  const magnitude = Math.abs(word[0])
-  if (Number.isNaN(magnitude)) return 0x7e00 | sign
-  if (magnitude >= 65520) return 0x7c00 | sign
-  if (magnitude < 2 ** -14) return roundEven(magnitude * 2 ** 24) | sign // a carry gives 2^-14: right
-  const exponent = ((bits[0]! >>> 23) & 0xff) - 127
-  return sign | (((exponent + 14) << 10) + roundEven(magnitude * 2 ** (10 - exponent)))
-}
-
-/** To the nearest integer, halves to the even one. */
-function roundEven(value: number): number {
-  const floor = Math.floor(value)
-  const rest = value - floor
-  return rest > 0.5 || (rest === 0.5 && floor % 2 === 1) ? floor + 1 : floor
-}
-
-function fromBf16Bits(half: number): number {
-  bits[0] = half << 16
-  return word[0]!
+  const magnitude = bits[0]! & 0x7fffffff
+  if (magnitude > 0x7f800000) return 0x7e00 | sign
+  if (magnitude >= 0x477ff000) return 0x7c00 | sign // 65520 and above
+  if (magnitude >= 0x38800000) {
+    return sign | ((magnitude - 0x38000000 + 0xfff + ((magnitude >>> 13) & 1)) >>> 13)
+  }
+  word[0] = Math.abs(word[0]) + 0.5 // rounds to a multiple of 2^-24, the step of subnormals
+  return sign | (bits[0]! - 0x3f000000)
 }
 
 function fromFp16Bits(half: number): number {
@@ -80,6 +70,14 @@ function fromFp16Bits(half: number): number {
   if (exponent === 0) return sign * fraction * 2 ** -24
   if (exponent === 31) return fraction ? NaN : sign * Infinity
   return sign * (1024 + fraction) * 2 ** (exponent - 25)
+}
+
+let fp16Numbers: Float32Array | undefined
+
+/** All 65,536 of them, made on first use. */
+function everyFp16(): Float32Array {
+  fp16Numbers ??= Float32Array.from({ length: 65536 }, (_, half) => fromFp16Bits(half))
+  return fp16Numbers
 }
 
 /**
@@ -92,22 +90,31 @@ function fromFp16Bits(half: number): number {
  * ```
  */
 export function toBf16(values: ArrayLike<number>): Uint16Array {
-  return Uint16Array.from(values, toBf16Bits)
+  const halves = new Uint16Array(values.length)
+  for (let i = 0; i < halves.length; i++) halves[i] = toBf16Bits(values[i]!)
+  return halves
 }
 
 /** Numbers as IEEE fp16 bits, rounded to nearest even; 65520 and above become infinity. */
 export function toFp16(values: ArrayLike<number>): Uint16Array {
-  return Uint16Array.from(values, toFp16Bits)
+  const halves = new Uint16Array(values.length)
+  for (let i = 0; i < halves.length; i++) halves[i] = toFp16Bits(values[i]!)
+  return halves
 }
 
 /** The numbers that bf16 bits stand for, exactly. */
 export function fromBf16(halves: ArrayLike<number>): Float32Array {
-  return Float32Array.from(halves, fromBf16Bits)
+  const floats = new Uint32Array(halves.length)
+  for (let i = 0; i < floats.length; i++) floats[i] = halves[i]! << 16
+  return new Float32Array(floats.buffer)
 }
 
 /** The numbers that IEEE fp16 bits stand for, exactly. */
 export function fromFp16(halves: ArrayLike<number>): Float32Array {
-  return Float32Array.from(halves, fromFp16Bits)
+  const numbers = everyFp16()
+  const floats = new Float32Array(halves.length)
+  for (let i = 0; i < floats.length; i++) floats[i] = numbers[halves[i]!]!
+  return floats
 }
 
 /** Numbers in the array a buffer of that dtype is written from, rounded to it. */
