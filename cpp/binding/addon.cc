@@ -5,6 +5,7 @@
 #include "binding/build_info.h"
 #include "binding/errors.h"
 #include "binding/ops_binding.h"
+#include "binding/testing.h"
 
 #if __has_include("binding/engine_binding.h")
 #include "binding/engine_binding.h"
@@ -33,6 +34,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("buildInfo", buildInfo(env));
   exports.Set("liveObjects", Napi::Function::New(env, liveObjects, "liveObjects"));
   initOps(env, exports);
+  initTesting(env, exports);
 #ifdef OCTAVO_HAS_ENGINE
   initEngine(env, exports);
 #endif

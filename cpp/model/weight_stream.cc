@@ -15,6 +15,11 @@ constexpr uint64_t kProgressBytes = uint64_t{64} << 20;
 
 }  // namespace
 
+size_t WeightStream::sliceBytes(uint64_t totalBytes) {
+  constexpr uint64_t kPage = 4096;
+  return std::clamp<uint64_t>(totalBytes / 64 / kPage * kPage, uint64_t{256} << 10, uint64_t{16} << 20);
+}
+
 WeightStream::WeightStream(DeviceAllocator& allocator, const CheckpointFiles& files,
                            const std::vector<WeightChunk>& chunks)
     : device_(allocator.device()), files_(files), chunks_(chunks) {
@@ -25,12 +30,12 @@ WeightStream::WeightStream(DeviceAllocator& allocator, const CheckpointFiles& fi
     totalBytes_ += chunk.bytes;
     converts |= chunk.fileType != chunk.targetType;
   }
-  const size_t sliceBytes = DeviceAllocator::rounded(largest);
-  ring_ = allocator.allocate(Region::kPinned, sliceBytes * kSlices, kEngine, "weights.ring");
-  if (converts) staging_ = allocator.allocate(Region::kWorkspace, sliceBytes, kEngine, "weights.staging");
+  const size_t slice = DeviceAllocator::rounded(largest);
+  ring_ = allocator.allocate(Region::kPinned, slice * kSlices, kEngine, "weights.ring");
+  if (converts) staging_ = allocator.allocate(Region::kWorkspace, slice, kEngine, "weights.staging");
   stream_ = device_.createStream();
   for (int index = 0; index < kSlices; ++index) {
-    slices_[index].data = static_cast<char*>(ring_.data()) + index * sliceBytes;
+    slices_[index].data = static_cast<char*>(ring_.data()) + index * slice;
     slices_[index].copied = device_.createEvent();
   }
 }

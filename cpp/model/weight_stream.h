@@ -12,7 +12,7 @@
 
 namespace octavo {
 
-/** Elements of a file and where they go. At most WeightStream::kSliceBytes in the file. */
+/** Elements of a file and where they go. At most WeightStream::sliceBytes of the file. */
 struct WeightChunk {
   int32_t file = 0;
   uint64_t offset = 0;
@@ -29,8 +29,13 @@ struct WeightChunk {
  */
 class WeightStream {
  public:
-  static constexpr size_t kSliceBytes = size_t{16} << 20;
   static constexpr int kSlices = 3;
+
+  /**
+   * A 64th of the file bytes, 256 KiB to 16 MiB: staging stays below 5 % of the weights even where fp32 becomes
+   * a half of its size, and one read or copy is long enough to hide its start.
+   */
+  static size_t sliceBytes(uint64_t totalBytes);
 
   /** Slices are as large as the largest chunk. Throws kOutOfMemory. */
   WeightStream(DeviceAllocator& allocator, const CheckpointFiles& files, const std::vector<WeightChunk>& chunks);

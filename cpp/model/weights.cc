@@ -15,9 +15,10 @@ namespace {
 constexpr Owner kEngine{OwnerKind::kEngine, 0};
 
 /** A part in slices; returns where the next part of the parameter begins. */
-char* appendChunks(const WeightPart& part, char* target, DType targetType, std::vector<WeightChunk>& chunks) {
-  for (uint64_t done = 0; done < part.bytes; done += WeightStream::kSliceBytes) {
-    const auto bytes = static_cast<size_t>(std::min<uint64_t>(part.bytes - done, WeightStream::kSliceBytes));
+char* appendChunks(const WeightPart& part, size_t sliceBytes, char* target, DType targetType,
+                   std::vector<WeightChunk>& chunks) {
+  for (uint64_t done = 0; done < part.bytes; done += sliceBytes) {
+    const auto bytes = static_cast<size_t>(std::min<uint64_t>(part.bytes - done, sliceBytes));
     chunks.push_back({part.file, part.offset + done, bytes, part.dtype, target, targetType});
     target += bytes / dtypeBytes(part.dtype) * dtypeBytes(targetType);
   }
@@ -26,10 +27,17 @@ char* appendChunks(const WeightPart& part, char* target, DType targetType, std::
 
 /** All chunks, in the order of the files, so that disks read forward. */
 std::vector<WeightChunk> chunksOf(const WeightLayout& layout, void* arena) {
+  uint64_t totalBytes = 0;
+  for (const ParameterPlace& place : layout.parameters) {
+    for (const WeightPart& part : place.entry->parts) totalBytes += part.bytes;
+  }
+  const size_t sliceBytes = WeightStream::sliceBytes(totalBytes);
   std::vector<WeightChunk> chunks;
   for (const ParameterPlace& place : layout.parameters) {
     char* target = static_cast<char*>(arena) + place.offset;
-    for (const WeightPart& part : place.entry->parts) target = appendChunks(part, target, place.dtype, chunks);
+    for (const WeightPart& part : place.entry->parts) {
+      target = appendChunks(part, sliceBytes, target, place.dtype, chunks);
+    }
   }
   std::sort(chunks.begin(), chunks.end(), [](const WeightChunk& left, const WeightChunk& right) {
     return std::tie(left.file, left.offset, left.target) < std::tie(right.file, right.offset, right.target);

@@ -50,9 +50,9 @@ class Weights {
    * Streams a validated manifest. `dtype` is what matrices are stored as (kF32/kBF16/kF16);
    * when `keepFileDType`, each parameter keeps its file's dtype instead (the CPU device). Norms and biases
    * always keep it; parts of different dtypes are stored as fp32 then. While it runs it also holds at most
-   * 48 MiB pinned, and 16 MiB of region workspace when it converts.
-   * `progress` is called from this thread about every 64 MiB and at the end; `cancelled` is polled every
-   * 16 MiB. Validates again. Throws what `validate` throws, kOutOfMemory, kCancelled, kDeviceFailed; on a
+   * 48 MiB pinned, and 16 MiB of region workspace when it converts (3/64 and 1/64 of the file bytes if less).
+   * `progress` is called from this thread about every 64 MiB and at the end; `cancelled` is polled at least
+   * every 16 MiB. Validates again. Throws what `validate` throws, kOutOfMemory, kCancelled, kDeviceFailed; on a
    * throw nothing stays allocated.
    */
   static Weights load(DeviceAllocator& allocator, const ModelSpec& spec, const WeightManifest& manifest,

@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import { OctavoError } from '../errors.js'
 import { readRange, withFile } from './disk.js'
 import { Fields } from './fields.js'
+import { syntaxErrorOffset } from './json-syntax.js'
 
 /** Larger than any published index (about 15 MB for 145,000 tensors). */
 const largestJsonBytes = 100_000_000
@@ -39,7 +40,7 @@ export function parseJsonObject(file: string, text: string): Record<string, unkn
   try {
     value = JSON.parse(text)
   } catch (error) {
-    const problem = `${file} is not valid JSON: ${syntaxProblem(text, error as Error)}`
+    const problem = `${file} is not valid JSON: ${syntaxProblem(text)}`
     throw new OctavoError('OCTAVO_CHECKPOINT_INVALID', problem, { cause: error })
   }
   if (isObject(value)) return value
@@ -54,13 +55,13 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** V8 gives a character offset; a person wants line and column. */
-function syntaxProblem(text: string, error: Error): string {
-  const found = /position (\d+)/.exec(error.message)
-  const position = found ? Number(found[1]) : text.length
-  const before = text.slice(0, position)
+/** A person wants line and column, and what stands there. */
+function syntaxProblem(text: string): string {
+  const offset = syntaxErrorOffset(text)
+  const before = text.slice(0, offset)
   const line = before.split('\n').length
-  const column = position - before.lastIndexOf('\n')
-  const what = error.message.replace(/ in JSON at position.*$/s, '').slice(0, 80)
+  const column = offset - before.lastIndexOf('\n')
+  const found = text.slice(offset, offset + 12).split('\n')[0]!
+  const what = offset === text.length ? 'it ends too early' : `unexpected ${JSON.stringify(found)}`
   return `${what} (line ${line}, column ${column})`
 }

@@ -16,7 +16,8 @@ export function refuseUnexpected(unused: readonly string[], naming: Naming, nest
     return !nested || name.startsWith(naming.body)
   })
   if (unexpected.length === 0) return
-  const count = `${unexpected.length} tensor${unexpected.length === 1 ? '' : 's'} of the files`
-  const problem = `${count} have no place in the model that config.json describes: ${listNames(unexpected)}`
+  const one = unexpected.length === 1
+  const count = one ? '1 tensor of the files has' : `${unexpected.length} tensors of the files have`
+  const problem = `${count} no place in the model that config.json describes: ${listNames(unexpected)}`
   throw new OctavoError('OCTAVO_CHECKPOINT_MISMATCH', problem)
 }

@@ -1,6 +1,7 @@
 /** Driving a testing Model: block tables, chunks, greedy steps. */
 import type { NativeDType, NativeModelSpec } from '../../lib/native.js'
 import {
+  openMemory,
   testing,
   type BatchLimits,
   type Memory,
@@ -32,7 +33,7 @@ export function openModel(
   } = {},
 ): OpenedModel {
   const { activations = 'fp32', kvDType = activations, blockSize = 16, limits = roomy } = options
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   const model = new testing.Model(memory, {
     ...load,
     dtype: activations,

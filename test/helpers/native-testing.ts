@@ -40,6 +40,7 @@ export interface Memory {
   statistics(region: Region): RegionFigures
   ownerBytes(kind: OwnerKind, owner: number): number
   check(): void
+  dispose(): void
 }
 
 export interface CacheShape {
@@ -136,3 +137,16 @@ export interface NativeTesting {
 const load = require('node-gyp-build') as (root: string) => { testing: NativeTesting }
 
 export const testing: NativeTesting = load(join(__dirname, '../..')).testing
+
+const opened: { dispose(): void }[] = []
+
+/** Memory over a device of its own; it and its threads go after the test. */
+export function openMemory(device = 'cpu'): Memory {
+  const memory = new testing.Memory(device)
+  opened.push(memory)
+  return memory
+}
+
+afterEach(() => {
+  for (const handle of opened.splice(0)) handle.dispose()
+})

@@ -41,7 +41,9 @@ function toFloats(raw: Uint8Array, dtype: NativeDType): Float32Array {
   if (dtype === 'fp32') return new Float32Array(raw.buffer)
   const halves = new Uint16Array(raw.buffer)
   if (dtype === 'fp16') return Float32Array.from(halves, halfToNumber)
-  return new Float32Array(Uint32Array.from(halves, (half) => half << 16).buffer)
+  const bits = new Uint32Array(halves.length)
+  for (let i = 0; i < halves.length; i++) bits[i] = halves[i]! << 16
+  return new Float32Array(bits.buffer)
 }
 
 function halfToNumber(half: number): number {

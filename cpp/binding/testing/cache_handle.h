@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "binding/testing/guard.h"
+#include "binding/testing/handle.h"
 #include "kv/kv_cache.h"
 
 namespace octavo::testing {

@@ -44,6 +44,7 @@ Napi::Function MemoryHandle::define(Napi::Env env) {
                          method<&M::statistics>("statistics"),
                          method<&M::ownerBytes>("ownerBytes"),
                          method<&M::check>("check"),
+                         method<&M::dispose>("dispose"),
                      });
 }
 
@@ -53,8 +54,13 @@ MemoryHandle::MemoryHandle(const Napi::CallbackInfo& info) : Handle(info) {
   });
 }
 
+DeviceAllocator& MemoryHandle::allocator() {
+  if (!allocator_) throw Error(ErrorCode::kDisposed, "the memory was disposed");
+  return *allocator_;
+}
+
 Napi::Value MemoryHandle::allocate(const Napi::CallbackInfo& info) {
-  live_.emplace(next_, allocator_->allocate(readRegion(info[0]), bytesOf(info[1]), readOwner(info[2], info[3]),
+  live_.emplace(next_, allocator().allocate(readRegion(info[0]), bytesOf(info[1]), readOwner(info[2], info[3]),
                                             info[4].As<Napi::String>()));
   return number(info.Env(), next_++);
 }
@@ -64,24 +70,24 @@ Napi::Value MemoryHandle::free(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value MemoryHandle::setLimit(const Napi::CallbackInfo& info) {
-  allocator_->setLimit(readRegion(info[0]), bytesOf(info[1]));
+  allocator().setLimit(readRegion(info[0]), bytesOf(info[1]));
   return info.Env().Undefined();
 }
 
 Napi::Value MemoryHandle::failAfter(const Napi::CallbackInfo& info) {
-  allocator_->failAfter(bytesOf(info[0]));
+  allocator().failAfter(bytesOf(info[0]));
   return info.Env().Undefined();
 }
 
 Napi::Value MemoryHandle::transfer(const Napi::CallbackInfo& info) {
-  allocator_->ledger().transfer(readRegion(info[0]), readOwner(info[1], info[2]), info[3].As<Napi::String>(),
+  allocator().ledger().transfer(readRegion(info[0]), readOwner(info[1], info[2]), info[3].As<Napi::String>(),
                                 readOwner(info[4], info[5]), info[6].As<Napi::String>(), bytesOf(info[7]),
                                 bytesOf(info[8]));
   return info.Env().Undefined();
 }
 
 Napi::Value MemoryHandle::remove(const Napi::CallbackInfo& info) {
-  allocator_->ledger().remove(readRegion(info[0]), readOwner(info[1], info[2]), info[3].As<Napi::String>(),
+  allocator().ledger().remove(readRegion(info[0]), readOwner(info[1], info[2]), info[3].As<Napi::String>(),
                               bytesOf(info[4]), bytesOf(info[5]));
   return info.Env().Undefined();
 }
@@ -89,7 +95,7 @@ Napi::Value MemoryHandle::remove(const Napi::CallbackInfo& info) {
 Napi::Value MemoryHandle::lines(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   Napi::Array lines = Napi::Array::New(env);
-  for (const LedgerLine& line : allocator_->ledger().lines()) {
+  for (const LedgerLine& line : allocator().ledger().lines()) {
     Napi::Object object = Napi::Object::New(env);
     object.Set("region", regionName(line.region));
     object.Set("ownerKind", ownerKindName(line.owner.kind));
@@ -105,25 +111,32 @@ Napi::Value MemoryHandle::lines(const Napi::CallbackInfo& info) {
 
 Napi::Value MemoryHandle::statistics(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  const RegionStatistics statistics = allocator_->statistics(readRegion(info[0]));
+  const RegionStatistics statistics = allocator().statistics(readRegion(info[0]));
   Napi::Object object = Napi::Object::New(env);
   object.Set("allocatedBytes", number(env, statistics.allocatedBytes));
   object.Set("allocatedPeakBytes", number(env, statistics.allocatedPeakBytes));
   object.Set("allocations", number(env, statistics.allocations));
   object.Set("frees", number(env, statistics.frees));
   object.Set("failures", number(env, statistics.failures));
-  object.Set("regionBytes", number(env, allocator_->ledger().regionBytes(readRegion(info[0]))));
-  object.Set("regionPeakBytes", number(env, allocator_->ledger().regionPeakBytes(readRegion(info[0]))));
-  object.Set("deviceBytes", number(env, allocator_->device().memoryUse().processBytes.value_or(0)));
+  object.Set("regionBytes", number(env, allocator().ledger().regionBytes(readRegion(info[0]))));
+  object.Set("regionPeakBytes", number(env, allocator().ledger().regionPeakBytes(readRegion(info[0]))));
+  object.Set("deviceBytes", number(env, allocator().device().memoryUse().processBytes.value_or(0)));
   return object;
 }
 
 Napi::Value MemoryHandle::ownerBytes(const Napi::CallbackInfo& info) {
-  return number(info.Env(), allocator_->ledger().ownerBytes(readOwner(info[0], info[1])));
+  return number(info.Env(), allocator().ledger().ownerBytes(readOwner(info[0], info[1])));
 }
 
 Napi::Value MemoryHandle::check(const Napi::CallbackInfo& info) {
-  allocator_->check();
+  allocator().check();
+  return info.Env().Undefined();
+}
+
+/** Frees what is live; caches and models over it keep the device until they go too. */
+Napi::Value MemoryHandle::dispose(const Napi::CallbackInfo& info) {
+  live_.clear();
+  allocator_.reset();
   return info.Env().Undefined();
 }
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <memory>
 
-#include "binding/testing/guard.h"
+#include "binding/testing/handle.h"
 #include "memory/allocator.h"
 
 namespace octavo::testing {
@@ -15,7 +15,8 @@ class MemoryHandle final : public Handle<MemoryHandle> {
   static Napi::Function define(Napi::Env env);
   explicit MemoryHandle(const Napi::CallbackInfo& info);
 
-  DeviceAllocator& allocator() { return *allocator_; }
+  /** Throws kDisposed. */
+  DeviceAllocator& allocator();
 
   Napi::Value allocate(const Napi::CallbackInfo& info);
   Napi::Value free(const Napi::CallbackInfo& info);
@@ -27,6 +28,7 @@ class MemoryHandle final : public Handle<MemoryHandle> {
   Napi::Value statistics(const Napi::CallbackInfo& info);
   Napi::Value ownerBytes(const Napi::CallbackInfo& info);
   Napi::Value check(const Napi::CallbackInfo& info);
+  Napi::Value dispose(const Napi::CallbackInfo& info);
 
  private:
   std::shared_ptr<DeviceAllocator> allocator_;

@@ -1,7 +1,7 @@
 #include "binding/testing/model_calls.h"
 
 #include "binding/model_arguments.h"
-#include "binding/testing/guard.h"
+#include "binding/testing/handle.h"
 #include "model/decoder.h"
 
 namespace octavo::testing {

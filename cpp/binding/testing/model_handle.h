@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "binding/testing/guard.h"
+#include "binding/testing/handle.h"
 #include "model/decoder.h"
 
 namespace octavo::testing {

@@ -1,4 +1,4 @@
-import { testing, type Cache } from '../../helpers/native-testing.js'
+import { openMemory, testing, type Cache } from '../../helpers/native-testing.js'
 import { SeededRandom } from '../../helpers/seeded-random.js'
 
 const shape = { dtype: 'fp16', layers: 1, kvHeads: 2, blockSize: 32, headDim: 16 } as const
@@ -54,7 +54,7 @@ function agree(cache: Cache, model: ModelPool): void {
 
 test.each([11, 12, 13, 14])('random sessions agree with a model (seed %i)', (seed) => {
   const random = new SeededRandom(seed)
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   const blocks = random.between(20, 60)
   const cache = new testing.Cache(memory, shape, blocks)
   const model = new ModelPool(blocks)

@@ -1,11 +1,11 @@
-import { testing, type Cache, type Memory } from '../../helpers/native-testing.js'
+import { openMemory, testing, type Cache, type Memory } from '../../helpers/native-testing.js'
 import { refusal } from '../../helpers/refusal.js'
 
 const shape = { dtype: 'bf16', layers: 2, kvHeads: 3, blockSize: 16, headDim: 8 } as const
 const blockBytes = 2 * 2 * 3 * 16 * 8 * 2
 
 function open(blocks: number): { memory: Memory; cache: Cache } {
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   return { memory, cache: new testing.Cache(memory, shape, blocks) }
 }
 
@@ -106,7 +106,7 @@ test('a cache that goes with blocks owned and in flight leaves nothing', () => {
 })
 
 test('a cache smaller than the allocation’s rounding shows the padding under its own name', () => {
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   const tiny = { dtype: 'fp16', layers: 1, kvHeads: 1, blockSize: 16, headDim: 2 } as const
   const cache = new testing.Cache(memory, tiny, 3)
   expect(lines(memory)).toEqual([
@@ -136,7 +136,7 @@ test.each([
   ['blocks', {}, 0],
   ['blocks', {}, 2 ** 40],
 ])('a cache with a bad %s is refused', (name, change, blocks) => {
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   const refused = refusal(() => new testing.Cache(memory, { ...shape, ...change }, blocks))
   expect(refused.code).toBe('OCTAVO_INVALID_ARGUMENT')
   expect(refused.message).toContain(name)
@@ -144,7 +144,7 @@ test.each([
 })
 
 test('a cache beyond the limit is refused and nothing is held', () => {
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   memory.setLimit('kv', 10 * blockBytes)
   expect(refusal(() => new testing.Cache(memory, shape, 11)).code).toBe('OCTAVO_OUT_OF_MEMORY')
   memory.failAfter(1)

@@ -1,10 +1,10 @@
-import { testing, type Region } from '../../helpers/native-testing.js'
+import { openMemory, type Region } from '../../helpers/native-testing.js'
 import { refusal } from '../../helpers/refusal.js'
 
 const MiB = 2 ** 20
 
 test('a region holds at most its limit, and the refusal names all three numbers', () => {
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   memory.setLimit('weights', 3 * MiB)
   const held = memory.allocate('weights', 2 * MiB, 'engine', 0, 'weights')
   const { code, message } = refusal(() =>
@@ -24,7 +24,7 @@ test('a region holds at most its limit, and the refusal names all three numbers'
 })
 
 test('lowering a limit below what is held refuses new requests only', () => {
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   const held = memory.allocate('kv', 2 * MiB, 'engine', 0, 'kv')
   memory.setLimit('kv', MiB)
   memory.check()
@@ -36,7 +36,7 @@ test('lowering a limit below what is held refuses new requests only', () => {
 })
 
 test('a limit holds for rounded sizes', () => {
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   memory.setLimit('graph', 700)
   expect(refusal(() => memory.allocate('graph', 600, 'engine', 0, 'a')).code).toBe(
     'OCTAVO_OUT_OF_MEMORY',
@@ -45,7 +45,7 @@ test('a limit holds for rounded sizes', () => {
 })
 
 test('nothing and more than any machine has are refused by code', () => {
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   expect(refusal(() => memory.allocate('kv', 0, 'engine', 0, 'kv')).code).toBe(
     'OCTAVO_INVALID_ARGUMENT',
   )
@@ -59,7 +59,7 @@ test('nothing and more than any machine has are refused by code', () => {
 })
 
 test('counters, ledger and device agree', () => {
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   const first = memory.allocate('weights', 1000, 'engine', 0, 'a')
   const second = memory.allocate('weights', 3000, 'engine', 0, 'b')
   memory.free(first)
@@ -86,7 +86,7 @@ test('failing the n-th allocation, for every n, leaves what was held before', ()
     ['workspace', 2048],
   ]
   for (let failing = 1; failing <= plan.length; failing++) {
-    const memory = new testing.Memory('cpu')
+    const memory = openMemory()
     memory.failAfter(failing)
     const taken: number[] = []
     const { code } = refusal(() => {

@@ -1,10 +1,10 @@
 import type { NativeLedgerLine } from '../../../lib/native.js'
-import { testing, type OwnerKind, type Region } from '../../helpers/native-testing.js'
+import { openMemory, type OwnerKind, type Region } from '../../helpers/native-testing.js'
 import { refusal } from '../../helpers/refusal.js'
 import { SeededRandom } from '../../helpers/seeded-random.js'
 
 test('an allocation is one line, in the size the device gave', () => {
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   const id = memory.allocate('workspace', 1000, 'session', 7, 'sampler')
   expect(memory.lines()).toEqual([
     {
@@ -27,7 +27,7 @@ test('an allocation is one line, in the size the device gave', () => {
 })
 
 test('a transfer moves bytes between owners and leaves the region total', () => {
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   const id = memory.allocate('kv', 4096, 'engine', 0, 'kv')
   memory.transfer('kv', 'engine', 0, 'kv', 'session', 3, 'kv.blocks', 1024, 1)
   expect(
@@ -44,7 +44,7 @@ test('a transfer moves bytes between owners and leaves the region total', () => 
 })
 
 test('taking more than a line holds is refused with both numbers and changes nothing', () => {
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   memory.allocate('kv', 512, 'engine', 0, 'kv')
   const before = memory.lines()
   const removal = refusal(() => memory.remove('kv', 'engine', 0, 'kv', 513, 1))
@@ -64,7 +64,7 @@ test('taking more than a line holds is refused with both numbers and changes not
 })
 
 test('a free that does not balance is told by check(), not by the free', () => {
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   const id = memory.allocate('graph', 512, 'engine', 0, 'activations')
   memory.remove('graph', 'engine', 0, 'activations', 512, 1)
   const differing = refusal(() => memory.check())
@@ -130,7 +130,7 @@ test.each([1, 2, 3])(
   'random allocations, transfers and frees agree with a model (seed %i)',
   (seed) => {
     const random = new SeededRandom(seed)
-    const memory = new testing.Memory('cpu')
+    const memory = openMemory()
     const model = new ModelLedger()
     const live: {
       id: number

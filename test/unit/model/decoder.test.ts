@@ -9,7 +9,7 @@ import {
   relativeError,
   roomy,
 } from '../../helpers/decoding.js'
-import { testing } from '../../helpers/native-testing.js'
+import { openMemory, testing } from '../../helpers/native-testing.js'
 import { smallSpec, writeRandomModel, type RandomModel } from '../../helpers/random-model.js'
 import { refusal } from '../../helpers/refusal.js'
 import { SeededRandom } from '../../helpers/seeded-random.js'
@@ -150,7 +150,7 @@ test.each(['fp32', 'bf16'] as const)(
       }
       const written = writeRandomModel(spec, { seed: 3 })
       const load = { ...written, dtype: activations, keepFileDType: false }
-      const memory = new testing.Memory('cpu')
+      const memory = openMemory()
       const model = new testing.Model(memory, load)
       model.openDecoder({ activations, kvDType: activations, blockSize: 16, blocks: 2, limits })
       const { total, constants } = testing.decoderBytes({ spec, activations, limits })
@@ -175,7 +175,7 @@ test.each(['fp32', 'bf16'] as const)(
 
 test('failing the n-th allocation of a decoder and its cache leaves the weights alone', () => {
   const { spec, manifest } = models.get('everything')!
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   const model = new testing.Model(memory, { spec, manifest, dtype: 'fp32', keepFileDType: true })
   const before = memory.lines()
   const decoder = {

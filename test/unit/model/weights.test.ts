@@ -1,6 +1,6 @@
 import { readFileSync, truncateSync } from 'node:fs'
 import type { NativeDType } from '../../../lib/native.js'
-import { testing, type ModelLoad } from '../../helpers/native-testing.js'
+import { openMemory, testing, type ModelLoad } from '../../helpers/native-testing.js'
 import { smallSpec, writeRandomModel, type RandomModel } from '../../helpers/random-model.js'
 import { refusal } from '../../helpers/refusal.js'
 import { storiesManifest, storiesSpec } from '../../helpers/stories-model.js'
@@ -22,7 +22,7 @@ afterEach(() => {
 })
 
 test('the embedded model arrives value for value in one named arena', () => {
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   const manifest = storiesManifest()
   const load: ModelLoad = { spec: storiesSpec, manifest, dtype: 'fp32', keepFileDType: true }
   const model = new testing.Model(memory, load)
@@ -65,7 +65,7 @@ test.each<[NativeDType, boolean]>([
 ])(
   'mixed dtypes stored as %s (keeping the file’s: %s) hold the same values',
   (dtype, keepFileDType) => {
-    const memory = new testing.Memory('cpu')
+    const memory = openMemory()
     const written = write(mixed)
     const load: ModelLoad = { spec, manifest: written.manifest, dtype, keepFileDType }
     const model = new testing.Model(memory, load)
@@ -107,7 +107,7 @@ test('failing the n-th allocation, for every n, leaves nothing', () => {
     keepFileDType: false,
   }
   for (let failing = 1; failing <= 3; failing++) {
-    const memory = new testing.Memory('cpu')
+    const memory = openMemory()
     memory.failAfter(failing)
     expect(refusal(() => new testing.Model(memory, load)).code).toBe('OCTAVO_OUT_OF_MEMORY')
     expect(memory.lines()).toEqual([])
@@ -115,7 +115,7 @@ test('failing the n-th allocation, for every n, leaves nothing', () => {
     expect(memory.statistics('weights').deviceBytes).toBe(0)
   }
   // There is no fourth: arena, ring and staging are all it takes.
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   memory.failAfter(4)
   const model = new testing.Model(memory, load)
   expect(refusal(() => memory.allocate('kv', 1, 'engine', 0, 'x')).code).toBe(
@@ -126,7 +126,7 @@ test('failing the n-th allocation, for every n, leaves nothing', () => {
 })
 
 test('a limit below the weights refuses the load before a byte is read', () => {
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   const load: ModelLoad = { spec, manifest: write().manifest, dtype: 'fp32', keepFileDType: false }
   memory.setLimit('weights', testing.weightBytes(load) - 1)
   const { code, message } = refusal(() => new testing.Model(memory, load))
@@ -138,7 +138,7 @@ test('a limit below the weights refuses the load before a byte is read', () => {
 })
 
 test('a cancelled load stops, says where, and leaves nothing', () => {
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   const load = {
     spec,
     manifest: write().manifest,
@@ -157,7 +157,7 @@ test('a file cut between validation and load is refused and leaves nothing', () 
   const load: ModelLoad = { spec, manifest, dtype: 'bf16', keepFileDType: false }
   testing.validateManifest(spec, manifest)
   truncateSync(manifest.files[0]!, 100)
-  const memory = new testing.Memory('cpu')
+  const memory = openMemory()
   expect(refusal(() => new testing.Model(memory, load)).code).toBe('OCTAVO_CHECKPOINT_INVALID')
   manifest.files[0] = `${manifest.files[0]}.gone`
   expect(refusal(() => new testing.Model(memory, load)).code).toBe('OCTAVO_IO_FAILED')

@@ -1,0 +1,12 @@
+/** Seeded random numbers (mulberry32): a failing case is found again by its seed. */
+
+/** Calls give integers from 0 to `below` − 1. */
+export function randomOf(seed: number): (below: number) => number {
+  let state = seed >>> 0
+  return (below) => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
+  }
+}
