@@ -18,7 +18,8 @@ Napi::Value loadEngine(const Napi::CallbackInfo& info, const std::shared_ptr<Eng
   const auto handle = std::make_shared<EngineHandle>(env, module);
   Napi::Object loading = Napi::Object::New(env);
   loading.Set("promise", handle->load(std::move(arguments), onProgress, onEvents));
-  loading.Set("cancel", Napi::Function::New(env, [handle](const Napi::CallbackInfo&) { handle->cancelLoad(); }, "cancel"));
+  const auto cancel = [handle](const Napi::CallbackInfo&) { handle->cancelLoad(); };
+  loading.Set("cancel", Napi::Function::New(env, cancel, "cancel"));
   return loading;
 }
 

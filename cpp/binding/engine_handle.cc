@@ -67,19 +67,14 @@ Napi::Value EngineHandle::disposeSession(SessionId session) {
   napi_deferred waiting = nullptr;
   const napi_value promise = deferred(&waiting);
   waitingSessions_.emplace(key, waiting);
-  engine_->disposeSession(session, [this, key, js = std::this_thread::get_id()] {
+  engine_->disposeSession(session, [this, key] {
     {
       const std::lock_guard lock(mutex_);
       notes_.reusable.push_back(key);
     }
-    if (std::this_thread::get_id() != js) waker_.wake();
+    waker_.wake();
   });
-  std::vector<uint64_t> passed;
-  {
-    const std::lock_guard lock(mutex_);
-    passed = std::exchange(notes_.reusable, {});
-  }
-  settleSessions(passed);
+  if (!waker_.isOpen()) settleSessions(takeNotes().reusable);  // disposed: nobody will be woken any more
   return {env_, promise};
 }
 

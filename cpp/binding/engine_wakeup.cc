@@ -13,8 +13,8 @@ void EngineHandle::woken(napi_env) {
   const Notes notes = takeNotes();
   if (notes.progress && onProgress_) callProgress(*notes.progress);
   if (notes.loaded) settleLoad(notes);
+  if (object_) deliverEvents();  // before promises: who awaits a disposal has been told how its requests ended
   settleSessions(notes.reusable);
-  if (object_) deliverEvents();
   if (notes.disposed) settleDisposals();
   closeWhenDone();
 }
@@ -90,7 +90,7 @@ void EngineHandle::deliverEvents() {
   for (size_t request = 0; request < finished; ++request) letGo();
 }
 
-/** An exception of the callback is the process's 'uncaughtException'; any other failure means the end of the environment. */
+/** What the callback throws is the process's 'uncaughtException'; any other failure: the environment is ending. */
 void EngineHandle::callJs(napi_value function, size_t count, const napi_value* arguments) {
   napi_value receiver = nullptr;
   if (napi_get_undefined(env_, &receiver) != napi_ok) return;

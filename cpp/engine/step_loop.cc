@@ -23,8 +23,10 @@ Error currentError() {
 }
 
 void injectFaults(const EngineTesting& testing, uint64_t step) {
-  if (testing.stepMicroseconds > 0) std::this_thread::sleep_for(std::chrono::microseconds(testing.stepMicroseconds));
-  if (testing.failStep == step) throw Error(ErrorCode::kDeviceFailed, "step " + std::to_string(step) + " was told to fail");
+  const auto pause = std::chrono::microseconds(testing.stepMicroseconds);
+  if (pause.count() > 0) std::this_thread::sleep_for(pause);
+  if (testing.failStep == 0 || testing.failStep != step) return;
+  throw Error(ErrorCode::kDeviceFailed, "step " + std::to_string(step) + " was told to fail");
 }
 
 }  // namespace

@@ -58,7 +58,9 @@ export class Running {
   }
 
   #wake(): void {
-    const ready = this.#waiters.filter(({ count }) => this.tokens.length >= count || this.finishes.length > 0)
+    const ready = this.#waiters.filter(
+      ({ count }) => this.tokens.length >= count || this.finishes.length > 0,
+    )
     this.#waiters = this.#waiters.filter((waiter) => !ready.includes(waiter))
     for (const { wake } of ready) wake()
   }
@@ -160,7 +162,9 @@ export class TestEngine {
   }
 
   sessionBytes(session: number): number {
-    const lines = this.native.report().lines.filter(({ ownerKind, ownerId }) => ownerKind === 'session' && ownerId === session)
+    const lines = this.native
+      .report()
+      .lines.filter(({ ownerKind, ownerId }) => ownerKind === 'session' && ownerId === session)
     return lines.reduce((sum, { bytes }) => sum + bytes, 0)
   }
 
