@@ -12,6 +12,7 @@ export { Generation } from './generation.js'
 export { OctavoError, errorCodes, type ErrorCode } from './errors.js'
 export { listDevices, cudaStatus, type CudaStatus, type DeviceInfo } from './devices.js'
 export type { Model } from './model.js'
+export type { NativeDType } from './native.js'
 export type {
   EngineOptions,
   KvOptions,

@@ -99,7 +99,7 @@ export class Session {
    * @example
    * ```ts
    * import { Engine } from 'octavo'
-   * await using engine = await Engine.load(process.argv[2])   // a chat model's folder
+   * await using engine = await Engine.load('smollm2-135m') // a chat model's folder
    * using session = engine.createSession()
    * const messages = [{ role: 'user', content: 'Why is the sky blue?' }]
    * const { text } = await session.chat(messages, { maxNewTokens: 64 }).result

@@ -7,8 +7,8 @@ const { sourceFiles } = require('./source-files.cjs')
 
 /** Ground first; a file includes only its own floor and those below. */
 const floors = ['base', 'device', 'memory', 'ops', 'kv', 'model', 'engine', 'binding']
-/** The one place where the runtime meets its devices: cpp/ sees cuda/, and device sees ops. */
-const factories = [/^cpp\/device\/factory\.cc$/]
+/** Where a device is made: these see what stands above them, cuda/ and the ops of a device. */
+const factories = [/^cpp\/device\/(factory|cpu_device)\.cc$/]
 
 const complaints = []
 const complain = (file, line, sentence) => complaints.push(`${file}:${line}: ${sentence}`)

@@ -6,7 +6,7 @@
 namespace octavo {
 
 /** As package.json has it; lib/native.ts refuses an addon of another version. */
-constexpr char kVersion[] = "0.1.0";
+constexpr char kVersion[] = OCTAVO_VERSION;  // of package.json, by the build
 
 /** {cuda, architectures, compiler, sanitizer} */
 Napi::Object buildInfo(Napi::Env env);

@@ -74,8 +74,7 @@ export class Fields {
   optionalStrings(key: string): string[] | null {
     const value = this.value(key)
     if (value === null) return null
-    if (Array.isArray(value) && value.every((item) => typeof item === 'string'))
-      return value as string[]
+    if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value
     throw this.refusal(key, 'a list of strings')
   }
 

@@ -106,8 +106,7 @@ export class DeviceBuffer<D extends DType = DType> implements Disposable {
   #arrayOf(values: ArrayOf[D] | readonly number[]): ArrayOf[D] {
     const type = arrayTypes[this.dtype] as unknown as { new (length: number): ArrayOf[D] }
     if (values instanceof type) return values
-    if (isFloat(this.dtype) && Array.isArray(values))
-      return encode(this.dtype, values) as ArrayOf[D]
+    if (isFloat(this.dtype) && Array.isArray(values)) return encode(this.dtype, values)
     if (Array.isArray(values) && this.dtype === 'i32') return Int32Array.from(values) as ArrayOf[D]
     throw new OctavoError(
       'OCTAVO_INVALID_ARGUMENT',

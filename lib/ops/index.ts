@@ -25,6 +25,7 @@ export {
   rmsNorm,
   swiglu,
 } from './rows.js'
+export type { FloatBuffer } from './rows.js'
 export { kvWrite, pagedAttention, rope } from './attention.js'
 export type { AttentionOptions, KvCacheBuffer, RopeOptions } from './attention.js'
 export { sample } from './sampling.js'

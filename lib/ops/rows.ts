@@ -7,7 +7,8 @@ import { callOps } from './load.js'
 import { deviceOf, nativeHeads, nativeMatrix, nativeVector } from './shape.js'
 import type { HeadsArgument, MatrixArgument } from './shape.js'
 
-type FloatBuffer = DeviceBuffer<FloatDType>
+/** Numbers of any float type. */
+export type FloatBuffer = DeviceBuffer<FloatDType>
 
 /** `out[i] = from[i]`, converted, rounded to nearest even. Both whole, without gaps between rows. */
 export function convert(out: MatrixArgument, from: MatrixArgument): void {

@@ -1,5 +1,5 @@
 /** An empty project on a machine that has node, npm and sh and nothing else. */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFile, execFileSync, type ExecFileException } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ export interface RunResult {
 export interface Consumer extends Disposable {
   folder: string
   /** Runs a command in the project with the bare PATH, or with the one given. */
-  run(command: string, args: readonly string[], environment?: NodeJS.ProcessEnv): RunResult
+  run(command: string, args: readonly string[], environment?: NodeJS.ProcessEnv): Promise<RunResult>
 }
 
 function which(name: string): string {
@@ -33,20 +33,28 @@ export function createConsumer(): Consumer {
   return {
     folder,
     run(command, args, environment = {}) {
-      const env = bareEnvironment(bin)
-      const result = spawnSync(command, args, {
-        cwd: folder,
-        env: { ...env, ...environment },
-        encoding: 'utf8',
-        maxBuffer: 64 << 20,
-      })
-      if (result.error) throw result.error
-      return { status: result.status, stdout: result.stdout, stderr: result.stderr }
+      const env = { ...bareEnvironment(bin), ...environment }
+      return execute(command, args, { cwd: folder, env, maxBuffer: 64 << 20 })
     },
     [Symbol.dispose]() {
       rmSync(base, { recursive: true, force: true })
     },
   }
+}
+
+/** Resolves whatever the status; rejects when the command cannot be started. */
+function execute(
+  command: string,
+  args: readonly string[],
+  options: { cwd: string; env: NodeJS.ProcessEnv; maxBuffer: number },
+): Promise<RunResult> {
+  return new Promise((resolve, reject) => {
+    const done = (error: ExecFileException | null, stdout: string, stderr: string): void => {
+      if (typeof error?.code === 'string') reject(new Error(error.message, { cause: error }))
+      else resolve({ status: error === null ? 0 : (error.code ?? null), stdout, stderr })
+    }
+    execFile(command, args, options, done)
+  })
 }
 
 /** Nothing that points into this repository: npm hands its settings down to every child. */
