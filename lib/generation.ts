@@ -12,6 +12,8 @@ import type { GenerationResult } from './runtime/result.js'
  * Iterating makes the engine wait for a slow consumer (it runs at most 128 pieces ahead); reading `result`
  * lets it run at full speed, and pieces not taken yet are kept. Leaving the loop (`break`, `return`, a
  * throw) cancels the generation within one step, and the loop is left only when the session is free again.
+ * Whoever calls `next()` by hand must call `return()` when leaving early: until then the generation keeps its
+ * place in the engine, and the process alive.
  *
  * Errors reach whoever iterates or awaits: the signal's own reason after an abort; OCTAVO_DISPOSED when
  * session or engine are disposed meanwhile; OCTAVO_SESSION_BUSY, OCTAVO_REQUEST_TOO_LARGE,

@@ -125,7 +125,7 @@ void requireFit(const MemoryPlan& plan, const Room& room) {
   throw Error(ErrorCode::kOutOfMemory,
               "the plan does not fit by " + std::to_string(needed - room.bytes) + " bytes: it needs " +
                   std::to_string(needed) + " bytes (" + list(plan.items) + "); " + room.origin +
-                  ". Raise memory.limit, or load with a smaller kv.bytes, maxBatchTokens, maxSequences or dtype.");
+                  ". Raise memory.limit, or load with a smaller memory.kv, maxBatchTokens, maxSequences or dtype.");
 }
 
 /** Blocks when the caller did not say: what is left, within what so many sequences could ever use. */
@@ -148,7 +148,7 @@ int64_t automaticBlocks(Device& device, const ModelSpec& spec, const EngineOptio
 int64_t askedBlocks(const EngineOptions& options, size_t blockBytes) {
   if (options.kvBytes >= blockBytes) return static_cast<int64_t>(options.kvBytes / blockBytes);
   throw Error(ErrorCode::kInvalidArgument,
-              "kvBytes is " + std::to_string(options.kvBytes) + "; one KV block of " +
+              "memory.kv is " + std::to_string(options.kvBytes) + "; one KV block of " +
                   std::to_string(options.blockSize) + " tokens takes " + std::to_string(blockBytes) + " bytes");
 }
 

@@ -82,7 +82,7 @@ void validateLength(const RequestSpec& spec, const RequestLimits& limits) {
            "prompt and new tokens (" + std::to_string(total) + ") need " + std::to_string(blocks) +
                " KV blocks of " + std::to_string(limits.blockSize) + " tokens; the whole pool has " +
                std::to_string(limits.poolBlocks) +
-               ": shorten the request, or load with more KV memory (kv.bytes, memory.limit)");
+               ": shorten the request, or load with more KV memory (memory.kv, memory.limit)");
   }
 }
 

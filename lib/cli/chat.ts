@@ -24,6 +24,7 @@ Answers one message a line, from a terminal or a pipe; the answers go to stdout,
 
       --system TEXT        the system message
 ${generationFlagsHelp}
+  -h, --help
 
 ${exitCodesHelp}
 `

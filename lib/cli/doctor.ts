@@ -81,7 +81,7 @@ function diagnose(): Diagnosis {
 }
 
 function describeCuda({ built, driverVersion, problem }: NativeCudaStatus): string {
-  if (!built) return 'not in this build'
+  if (!built) return problem === '' ? 'not in this build' : problem
   const driver =
     driverVersion === 0
       ? 'no NVIDIA driver'

@@ -20,6 +20,7 @@ Continues PROMPT and writes the text to stdout as it comes; everything else goes
 
 ${generationFlagsHelp}
       --json               write one JSON object with text, tokens, usage and timings at the end instead
+  -h, --help
 
 ${exitCodesHelp}
 `

@@ -28,8 +28,7 @@ export const generationFlagsHelp = `  -m, --model FOLDER       folder with confi
       --top-k K            draw from the K likeliest tokens
       --min-p P            leave out tokens below P times the likeliest one's probability
       --seed N             same seed, same text (default: random)
-      --stop TEXT          end before TEXT; may be given several times
-  -h, --help`
+      --stop TEXT          end before TEXT; may be given several times`
 
 /** One generation at a time: the KV cache needs no more than one context. */
 export function engineOptions(args: Arguments): EngineOptions {

@@ -1,9 +1,10 @@
 /** Memory on a device, typed and disposable. */
+import '../polyfill.js'
 import { OctavoError } from '../errors.js'
+import { creationStack, unwatch, watch } from '../runtime/leaks.js'
 import { arrayTypes, bytesOf, decode, dtypes, encode } from './dtype.js'
 import type { ArrayOf, DType, FloatDType } from './dtype.js'
 import type { Device } from './device.js'
-import { unwatch, watch } from './leak.js'
 import { callOps } from './load.js'
 import { elementsOf } from './shape.js'
 import type { Shape } from './shape.js'
@@ -29,7 +30,11 @@ export class DeviceBuffer<D extends DType = DType> implements Disposable {
     this.dtype = dtype
     this.shape = [...shape]
     this.length = elementsOf(shape)
-    watch(this, 'DeviceBuffer', () => callOps((ops) => ops.destroyBuffer({ buffer: handle })))
+    watch(this, {
+      what: 'a DeviceBuffer',
+      stack: creationStack(3),
+      release: () => callOps((ops) => ops.destroyBuffer({ buffer: handle })),
+    })
   }
 
   /** See {@link Device.buffer}. */

@@ -1,8 +1,9 @@
 /** A device opened for the low-level SDK. */
+import '../polyfill.js'
+import { creationStack, unwatch, watch } from '../runtime/leaks.js'
 import type { NativeDeviceInfo, NativeLedgerLine } from '../native.js'
 import { DeviceBuffer } from './buffer.js'
 import { callOps } from './load.js'
-import { unwatch, watch } from './leak.js'
 import type { ArrayOf, DType } from './dtype.js'
 import type { NativeMemoryUse } from './native.js'
 import type { Shape } from './shape.js'
@@ -37,7 +38,11 @@ export class Device implements Disposable {
   private constructor(handle: number, info: NativeDeviceInfo) {
     this.handle = handle
     this.info = info
-    watch(this, 'Device', () => callOps((ops) => ops.close({ device: handle })))
+    watch(this, {
+      what: 'a Device',
+      stack: creationStack(2),
+      release: () => callOps((ops) => ops.close({ device: handle })),
+    })
   }
 
   /**

@@ -16,7 +16,10 @@ export interface MemoryOptions {
    * model that does not fit is refused with OCTAVO_OUT_OF_MEMORY before anything is taken.
    */
   limit?: number | undefined
-  /** Bytes of the KV cache. Default: what the limit leaves, but no more than `maxSequences` full contexts. */
+  /**
+   * Bytes of the KV cache. Default: what the limit leaves, but no more than `maxSequences` full contexts, and
+   * on the CPU, whose memory others share, no more than 1 GiB or a quarter of the limit.
+   */
   kv?: number | undefined
 }
 

@@ -9,12 +9,12 @@ export interface Leak {
   what: string
   /** Where it was created. */
   stack: string
-  /** Frees what it held; false when there was nothing left to free. Must not throw. */
-  release: () => boolean
+  /** Frees what it held; returns false when there was nothing left to free. */
+  release: () => boolean | void
 }
 
 const registry = new FinalizationRegistry<Leak>(({ what, stack, release }) => {
-  if (!release()) return
+  if (release() === false) return
   process.emitWarning(
     `${what} was garbage-collected without dispose(); octavo released it. ` +
       'Use `using`, `await using` or dispose().',

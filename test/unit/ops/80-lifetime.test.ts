@@ -43,7 +43,7 @@ test('handles that are dropped are released and named', async () => {
       'a DeviceBuffer',
     ])
     for (const [, { code, detail }] of calls) {
-      expect(code).toBe('OCTAVO_NOT_DISPOSED')
+      expect(code).toBe('OCTAVO_UNDISPOSED')
       expect(detail).toMatch(/^created at .*80-lifetime\.test/)
     }
   } finally {

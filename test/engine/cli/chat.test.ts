@@ -1,0 +1,96 @@
+/** The conversation's rules, on the embedded model with a template of its own. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Engine } from '../../../lib/index.js'
+import { copyOfStories, stories } from '../sdk/support.js'
+import { Command, octavo } from './command.js'
+
+const template = '{{ bos_token }}{% for message in messages %}{{ message.content }} {% endfor %}'
+
+let folder: string
+let remove: () => Promise<void>
+beforeAll(async () => {
+  ;({ folder, remove } = await copyOfStories())
+  const path = join(folder, 'tokenizer_config.json')
+  const config = JSON.parse(await readFile(path, 'utf8')) as object
+  await writeFile(path, JSON.stringify({ ...config, chat_template: template }))
+})
+afterAll(() => remove())
+
+const chat = (...argv: string[]): Command =>
+  new Command('chat', '--device', 'cpu', '--threads', '2', '--model', folder, ...argv)
+
+/** What the library answers to the same conversation. */
+async function answers(lines: string[], system?: string): Promise<string[]> {
+  await using engine = await Engine.load(folder, { device: 'cpu', threads: 2, maxSequences: 1 })
+  using session = engine.createSession()
+  const messages = system === undefined ? [] : [{ role: 'system', content: system }]
+  const texts: string[] = []
+  for (const content of lines) {
+    messages.push({ role: 'user', content })
+    const { text, usage } = await session.chat(messages, { maxNewTokens: 20 }).result
+    if (texts.length > 0) expect(usage.cachedTokens).toBeGreaterThan(10)
+    messages.push({ role: 'assistant', content: text })
+    texts.push(text)
+  }
+  return texts
+}
+
+describe('octavo chat', () => {
+  it('answers a piped conversation, line by line, the answers alone on stdout', async () => {
+    const run = chat('-n', '20', '--system', 'A story.')
+    run.child.stdin.end('Lily had a ball.\n\nShe was happy.\n')
+    const { code, stdout } = await run.ending
+    const expected = await answers(['Lily had a ball.', 'She was happy.'], 'A story.')
+    expect(code).toBe(0)
+    expect(stdout).toBe(expected.map((text) => `${text}\n`).join(''))
+  })
+
+  it('forgets at /clear and ends at /exit', async () => {
+    const run = chat('-n', '20')
+    run.child.stdin.end('Lily had a ball.\n/clear\nLily had a ball.\n/exit\nTom.\n')
+    const { code, stdout } = await run.ending
+    const [text] = await answers(['Lily had a ball.'])
+    expect(code).toBe(0)
+    expect(stdout).toBe(`${text}\n${text}\n`)
+  })
+
+  it('tells a message that is too long and goes on', async () => {
+    const run = chat('-n', '20')
+    run.child.stdin.end(`${'Lily had a ball. '.repeat(200)}\nLily had a ball.\n`)
+    const { code, stdout, stderr } = await run.ending
+    expect(code).toBe(0)
+    expect(stderr).toContain('(OCTAVO_CONTEXT_EXCEEDED)')
+    expect(stdout).toBe(`${(await answers(['Lily had a ball.']))[0]}\n`)
+  })
+
+  it('at Ctrl-C stops the answer, then ends with code 130', async () => {
+    const run = chat('-n', '450')
+    run.child.stdin.write('Lily had a ball.\n')
+    await run.until(' ')
+    run.child.kill('SIGINT')
+    await run.until('\n')
+    run.child.stdin.write('Tom was sad.\n')
+    const first = run.stdout.length
+    while (run.stdout.length === first) await new Promise((resolve) => setTimeout(resolve, 2))
+    run.child.kill('SIGINT')
+    while (!run.stdout.endsWith('\n')) await new Promise((resolve) => setTimeout(resolve, 2))
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    run.child.kill('SIGINT')
+    const { code, stderr } = await run.ending
+    expect(code).toBe(130)
+    expect(stderr).not.toMatch(/Error|\n +at /)
+  })
+
+  it('says that a model has no chat template', async () => {
+    const { code, stderr } = await octavo('chat', '--device', 'cpu', '--model', stories)
+    expect(code).toBe(1)
+    expect(stderr).toContain('(OCTAVO_NO_CHAT_TEMPLATE)')
+  })
+
+  it('takes no argument', async () => {
+    const { code, stderr } = await octavo('chat', 'hello')
+    expect(code).toBe(2)
+    expect(stderr).toContain("chat takes no argument and got 'hello'")
+  })
+})

@@ -1,0 +1,156 @@
+import { spawnSync } from 'node:child_process'
+import type { GenerationResult } from '../../../lib/index.js'
+import { golden, stories } from '../sdk/support.js'
+import { command, Command, octavo } from './command.js'
+
+const [story] = golden
+const cpu = ['--device', 'cpu', '--threads', '2']
+
+describe('octavo generate', () => {
+  it('writes the generated text alone to stdout, the rest to stderr', async () => {
+    const { code, stdout, stderr } = await octavo(
+      'generate',
+      ...cpu,
+      'Once upon a time',
+      '-n',
+      '252',
+    )
+    expect(code).toBe(0)
+    expect(`Once upon a time${stdout}`).toBe(`${story.text}\n`)
+    expect(stderr).toMatch(
+      /^octavo: stories260k \(.*\) on cpu, loaded in .* s\noctavo: 5 tokens in, 252 out/,
+    )
+  })
+
+  it('takes every flag', async () => {
+    const flags = '--kv-block-size 16 -n 12 -t 0.8 --top-p 0.9 --top-k 40 --min-p 0.01 --seed 7'
+    const argv = [
+      'generate',
+      ...cpu,
+      '--model',
+      stories,
+      ...flags.split(' '),
+      'Lily',
+      '--stop',
+      'zzz',
+    ]
+    const [first, second] = await Promise.all([octavo(...argv), octavo(...argv)])
+    expect(first.code).toBe(0)
+    expect(first.stdout.length).toBeGreaterThan(5)
+    expect(second.stdout).toBe(first.stdout)
+  })
+
+  it('ends before the first stop string', async () => {
+    const argv = ['generate', ...cpu, 'Once upon a time', '--stop', 'One day', '--stop', 'Lily']
+    expect((await octavo(...argv)).stdout).toBe(', there was a little girl named \n')
+  })
+
+  it('writes one JSON object with --json', async () => {
+    const argv = ['generate', ...cpu, 'Once upon a time', '--json', '--max-new-tokens=5']
+    const { stdout } = await octavo(...argv)
+    const result = JSON.parse(stdout) as GenerationResult & { model: string; device: string }
+    expect(result).toMatchObject({
+      model: stories,
+      device: 'cpu',
+      text: ', there was a little',
+      tokens: story.ids.slice(5, 10),
+      finishReason: 'length',
+      usage: { promptTokens: 5, completionTokens: 5 },
+    })
+  })
+
+  it('stops cleanly at Ctrl-C, keeps the text, and says so with code 130', async () => {
+    const run = new Command('generate', ...cpu, 'Once upon a time', '-n', '500')
+    await run.until(', there')
+    run.child.kill('SIGINT')
+    const { code, stdout, stderr } = await run.ending
+    expect(code).toBe(130)
+    expect(stdout).toMatch(/^, there.*\n$/s)
+    expect(stderr).not.toMatch(/Error|\n +at /)
+  })
+
+  it('stops at Ctrl-C with --json too, telling what there was', async () => {
+    const run = new Command('generate', ...cpu, 'Tom', '-n', '500', '--json')
+    while (!run.stderr.includes('loaded')) await new Promise((resolve) => setTimeout(resolve, 2))
+    run.child.kill('SIGINT')
+    const { code, stdout } = await run.ending
+    expect(code).toBe(130)
+    expect(JSON.parse(stdout)).toMatchObject({ finishReason: 'cancelled' })
+  })
+
+  it('ends quietly when its reader goes away', () => {
+    const line = `"${process.execPath}" "${command}" generate --device cpu Tom -n 500 | head -c 10`
+    const { stdout, stderr } = spawnSync('sh', ['-c', line], { encoding: 'utf8' })
+    expect(stdout).toHaveLength(10)
+    expect(stderr).not.toMatch(/EPIPE|\n +at /)
+  })
+
+  it.each([
+    [['generate'], 'generate takes one PROMPT and got 0'],
+    [['generate', 'a', 'b'], 'generate takes one PROMPT and got 2'],
+    [['generate', 'a', '--max-new-token', '3'], 'did you mean --max-new-tokens?'],
+    [['generate', 'a', '-n', '0'], 'maxNewTokens is 0; it must be an integer from 1'],
+    [['generate', 'a', '-n', 'many'], "--max-new-tokens is 'many'; it takes a number"],
+    [['generate', 'a', '--device', 'gpu'], 'device is "gpu"'],
+    [['generate', 'a', '--kv-block-size', '48'], 'kv.blockSize is 48'],
+    [['generat', 'a'], "unknown command 'generat'; did you mean generate?"],
+    [['toString'], "unknown command 'toString'"],
+  ])('%j is a wrong command line: code 2', async (argv, sentence) => {
+    const { code, stdout, stderr } = await octavo(...argv)
+    expect(code).toBe(2)
+    expect(stdout).toBe('')
+    expect(stderr).toContain(sentence)
+    expect(stderr).toMatch(/\(OCTAVO_(INVALID_ARGUMENT|UNKNOWN_OPTION)\)\n$/)
+  })
+
+  it('tells a failure in one line: code 1', async () => {
+    const { code, stderr } = await octavo('generate', 'a', '--model', '/no/such/folder')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^octavo: .*\/no\/such\/folder.* \(OCTAVO_IO_FAILED\)\n$/)
+  })
+})
+
+describe('octavo', () => {
+  it.each([
+    [['--help'], 'octavo COMMAND'],
+    [['help'], 'octavo COMMAND'],
+    [['generate', '--help'], '--max-new-tokens'],
+    [['chat', '-h'], '--system'],
+    [['doctor', '--help'], '--json'],
+    [['build', '--help'], '--cuda'],
+    [['--version'], '0.'],
+  ])('%j is answered on stdout', async (argv, text) => {
+    const { code, stdout, stderr } = await octavo(...argv)
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toContain(text)
+  })
+
+  it('alone tells its commands on stderr: code 2', async () => {
+    const { code, stdout, stderr } = await octavo()
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain('generate PROMPT')
+  })
+})
+
+describe('octavo doctor', () => {
+  it('says what is here', async () => {
+    const { code, stdout } = await octavo('doctor')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^octavo +\d+\.\d+\.\d+\nnode +v/)
+    expect(stdout).toMatch(/^cuda +\S/m)
+    expect(stdout).toMatch(/^cpu +.*threads, .* free of /m)
+  })
+
+  it('says the same as JSON', async () => {
+    const { stdout } = await octavo('doctor', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({
+      node: process.version,
+      problem: '',
+      addon: {
+        buildInfo: { cuda: expect.any(Boolean) as boolean },
+        cuda: { built: expect.any(Boolean) as boolean },
+        devices: [{ id: 'cpu', problem: '' }],
+      },
+    })
+  })
+})
