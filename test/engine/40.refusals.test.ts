@@ -1,5 +1,5 @@
 /** Everything that is refused, and how. Nothing refused leaves a trace. */
-import type { NativeEngineOptions, NativeLoad, NativeRequest } from '../../lib/native.js'
+import type { NativeEngineOptions, NativeLoad } from '../../lib/native.js'
 import { story } from '../helpers/goldens.js'
 import {
   blockBytes,
