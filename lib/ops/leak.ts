@@ -1,5 +1,7 @@
 /** Handles that were garbage-collected without being disposed: released all the same, and named. */
 
+import { sep } from 'node:path'
+
 interface Leak {
   kind: string
   release: () => void
@@ -23,12 +25,18 @@ const registry = new FinalizationRegistry<Leak>(({ kind, release, stack }) => {
  * must be safe to call whatever else was released before.
  */
 export function watch(handle: object, kind: string, release: () => void): void {
-  const trace: { stack?: string } = {}
-  Error.captureStackTrace(trace, watch)
-  const stack = (trace.stack ?? '').replace(/^.*\n\s*/, '')
-  registry.register(handle, { kind, release, stack }, handle)
+  registry.register(handle, { kind, release, stack: callerStack() }, handle)
 }
 
 export function unwatch(handle: object): void {
   registry.unregister(handle)
+}
+
+/** Where the SDK was called from: the frames outside this folder. */
+function callerStack(): string {
+  const [, ...frames] = (new Error().stack ?? '').split('\n')
+  return frames
+    .filter((frame) => !frame.includes(__dirname + sep))
+    .join('\n')
+    .trim()
 }

@@ -17,14 +17,15 @@ def logits(model, ids: list[int]) -> torch.Tensor:
     return model(torch.tensor([ids]), use_cache=False).logits[0].float()
 
 
-def greedy(model, ids: list[int], count: int) -> tuple[list[int], list[float]]:
-    """The continuation and how far the best logit was above the second at each step."""
-    tokens, margins = [], []
+@torch.no_grad()
+def greedy(model, prompts: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Of each prompt [prompts, tokens]: the continuation and how far its logit was above the second's."""
+    ids, margins = prompts, []
     for _ in range(count):
-        best = torch.topk(logits(model, ids + tokens)[-1], 2)
-        tokens.append(int(best.indices[0]))
-        margins.append(round(float(best.values[0] - best.values[1]), 6))
-    return tokens, margins
+        best = torch.topk(model(ids, use_cache=False).logits[:, -1].float(), 2)
+        ids = torch.cat([ids, best.indices[:, :1]], dim=1)
+        margins.append(best.values[:, 0] - best.values[:, 1])
+    return ids[:, prompts.shape[1] :], torch.stack(margins, dim=1)
 
 
 def base64_of(values: torch.Tensor) -> str:

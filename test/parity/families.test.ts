@@ -33,6 +33,7 @@ test.each(goldenNames)('%s, bf16', async (name) => {
   const found = await parityCase(name, 'cpu', 'bf16')
   row(name, 'bf16', found)
   expect(found.cosine).toBeGreaterThanOrEqual(0.999)
+  expect(found.decided).toBeGreaterThanOrEqual(8)
   expect(found.agreed).toBe(found.decided)
 })
 
@@ -40,6 +41,7 @@ test.each(goldenNames)('%s, fp16', async (name) => {
   const found = await parityCase(name, 'cpu', 'fp16')
   row(name, 'fp16', found)
   expect(found.cosine).toBeGreaterThanOrEqual(0.99999)
+  expect(found.decided).toBeGreaterThanOrEqual(8)
   expect(found.agreed).toBe(found.decided)
 })
 

@@ -1,6 +1,6 @@
 /** Families and manifests, held to transformers' logits through a plain fp64 forward pass. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openCheckpoint } from '../../lib/checkpoint/index.js'
@@ -8,6 +8,7 @@ import type { NativeLayer, NativeModelSpec, NativeRope } from '../../lib/native.
 import { compareGreedy, compareLogits } from './compare.js'
 import { copyWithOldConfig, goldenNames, oldSpellingNames, readGolden } from './goldens.js'
 import { ReferenceModel } from './reference.js'
+import { sharedPath } from '../shared.js'
 
 /** fp64 against fp32 eager: seen 3e-7 to 2e-6. */
 const tolerance = 1e-5
@@ -90,18 +91,17 @@ test('stories260k: the first 30 tokens of the published story', async () => {
   expect(model.greedy([1], 30)).toEqual(golden.ids.slice(1, 31))
 })
 
-const shared = join(process.env['OCTAVO_SHARED'] ?? join(root, '..', 'shared'))
-const smollm2 = join(shared, 'models', 'smollm2-135m')
-const testSmollm2 = existsSync(join(smollm2, 'model.gguf')) ? test : test.skip
+const smollm2 = sharedPath('models', 'smollm2-135m')
+const tool = sharedPath('tools', 'expand-gguf.mjs')
+const testSmollm2 = smollm2 !== null && tool !== null ? test : test.skip
 
 // The plain pass takes a second a token of the prompt: the two shortest prompts do; the engine takes them all.
 testSmollm2('SmolLM2-135M: the eight largest first logits of two prompts', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'octavo-smollm2-'))
   try {
-    const tool = join(shared, 'tools', 'expand-gguf.mjs')
-    execFileSync(process.execPath, [tool, join(smollm2, 'model.gguf'), folder], { stdio: 'pipe' })
+    execFileSync(process.execPath, [tool!, join(smollm2!, 'model.gguf'), folder], { stdio: 'pipe' })
     const model = new ReferenceModel(await openCheckpoint(folder))
-    const golden = JSON.parse(readFileSync(join(smollm2, 'golden.json'), 'utf8')) as SmolGolden
+    const golden = JSON.parse(readFileSync(join(smollm2!, 'golden.json'), 'utf8')) as SmolGolden
     const shortest = golden.cases.sort((a, b) => a.ids.length - b.ids.length).slice(0, 2)
     for (const { ids, firstTop8 } of shortest) {
       const { data } = model.logits(ids, true)

@@ -14,6 +14,7 @@ describe.each(bounds)('%s', (dtype, relative, cosine) => {
     const found = await parityCase(name, 'cuda:0', dtype)
     expect(found.relative).toBeLessThanOrEqual(relative)
     expect(found.cosine).toBeGreaterThanOrEqual(cosine)
+    expect(found.decided).toBeGreaterThanOrEqual(8)
     expect(found.agreed).toBe(found.decided)
   })
 })

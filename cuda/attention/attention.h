@@ -1,0 +1,40 @@
+// The paged KV cache: writing it and attending over it. The contracts are those of ops/ops.h.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "cuda/device/device_traits.h"
+#include "ops/tensor.h"
+
+namespace octavo::cuda {
+
+/** The arguments of Ops::pagedAttention. */
+struct PagedAttention {
+  Heads out, query;
+  KvCacheView cache;
+  int32_t layer = 0;
+  AttentionBatch batch;
+  float scale = 1;
+  int32_t window = 0;  // 0: unlimited
+};
+
+void launchKvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, const Heads& value,
+                   const int64_t* slots, cudaStream_t stream);
+
+/**
+ * Sequences with one query token go to the decode kernel and the others to the prefill kernel, where it
+ * applies: the choice for a sequence depends on that sequence and the dtypes alone.
+ */
+void launchPagedAttention(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream);
+
+/** A block a query token and KV head; any dtypes and any head dim up to 256. */
+void launchDecodeAttention(const PagedAttention& attention, bool everyToken, const DeviceTraits& traits,
+                           cudaStream_t stream);
+
+/** True where the tensor-core kernel applies: one 16-bit dtype, head dim a multiple of 8, aligned. */
+bool canPrefillOnTensorCores(const PagedAttention& attention);
+
+/** A block 64 query tokens of a head, for sequences with at least two query tokens. */
+void launchPrefillAttention(const PagedAttention& attention, cudaStream_t stream);
+
+}  // namespace octavo::cuda

@@ -1,0 +1,84 @@
+#include "cuda/device/cuda_ops.h"
+
+#include "cuda/attention/attention.h"
+#include "cuda/device/cuda_check.h"
+#include "cuda/device/cuda_stream.h"
+#include "cuda/elementwise/elementwise.h"
+#include "cuda/gemm/linear.h"
+#include "cuda/sampling/sampling.h"
+
+namespace octavo::cuda {
+
+// CUDA's current device is a property of the calling thread, and any thread may call.
+void CudaOps::use() const { check(cudaSetDevice(device_), "cudaSetDevice"); }
+
+void CudaOps::convert(void* out, DType outType, const void* from, DType fromType, int64_t count, Stream& stream) {
+  use();
+  launchConvert(out, outType, from, fromType, count, handleOf(stream));
+}
+
+void CudaOps::embedding(const Matrix& out, const int32_t* tokens, const Matrix& table, Stream& stream) {
+  use();
+  launchGather(out, table, tokens, handleOf(stream));
+}
+
+void CudaOps::gatherRows(const Matrix& out, const Matrix& from, const int32_t* rows, Stream& stream) {
+  use();
+  launchGather(out, from, rows, handleOf(stream));
+}
+
+void CudaOps::rmsNorm(const Matrix& out, const Matrix& x, const Vector& weight, float epsilon, Stream& stream) {
+  use();
+  launchRmsNorm(out, {}, x, weight, epsilon, handleOf(stream));
+}
+
+void CudaOps::addRmsNorm(const Matrix& out, const Matrix& residual, const Matrix& x, const Vector& weight,
+                         float epsilon, Stream& stream) {
+  use();
+  launchRmsNorm(out, residual, x, weight, epsilon, handleOf(stream));
+}
+
+void CudaOps::add(const Matrix& y, const Matrix& x, Stream& stream) {
+  use();
+  launchAdd(y, x, handleOf(stream));
+}
+
+void CudaOps::headNorm(const Heads& heads, const Vector& weight, float epsilon, Stream& stream) {
+  use();
+  launchHeadNorm(heads, weight, epsilon, handleOf(stream));
+}
+
+void CudaOps::linear(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias, Stream& stream) {
+  use();
+  launchLinear(out, x, weight, bias, traits_, handleOf(stream));
+}
+
+void CudaOps::rope(const Heads& query, const Heads& key, const int32_t* positions, const float* inverseFrequencies,
+                   float magnitude, Stream& stream) {
+  use();
+  launchRope(query, key, positions, inverseFrequencies, magnitude, handleOf(stream));
+}
+
+void CudaOps::kvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, const Heads& value,
+                      const int64_t* slots, Stream& stream) {
+  use();
+  launchKvWrite(cache, layer, key, value, slots, handleOf(stream));
+}
+
+void CudaOps::pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
+                             const AttentionBatch& batch, float scale, int32_t window, Stream& stream) {
+  use();
+  launchPagedAttention({out, query, cache, layer, batch, scale, window}, traits_, handleOf(stream));
+}
+
+void CudaOps::swiglu(const Matrix& out, const Matrix& gateUp, Stream& stream) {
+  use();
+  launchSwiglu(out, gateUp, handleOf(stream));
+}
+
+void CudaOps::sample(const SampleArguments& arguments, Stream& stream) {
+  use();
+  launchSample(arguments, handleOf(stream));
+}
+
+}  // namespace octavo::cuda

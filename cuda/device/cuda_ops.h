@@ -1,0 +1,39 @@
+// The table of CUDA kernels: picks the kernel for a shape and launches it. No op synchronises,
+// allocates or keeps state, so every one may be captured in a graph.
+#pragma once
+
+#include "cuda/device/device_traits.h"
+#include "ops/ops.h"
+
+namespace octavo::cuda {
+
+class CudaOps final : public Ops {
+ public:
+  CudaOps(int device, const DeviceTraits& traits) : device_(device), traits_(traits) {}
+
+  void convert(void* out, DType outType, const void* from, DType fromType, int64_t count, Stream& stream) override;
+  void embedding(const Matrix& out, const int32_t* tokens, const Matrix& table, Stream& stream) override;
+  void gatherRows(const Matrix& out, const Matrix& from, const int32_t* rows, Stream& stream) override;
+  void rmsNorm(const Matrix& out, const Matrix& x, const Vector& weight, float epsilon, Stream& stream) override;
+  void addRmsNorm(const Matrix& out, const Matrix& residual, const Matrix& x, const Vector& weight, float epsilon,
+                  Stream& stream) override;
+  void add(const Matrix& y, const Matrix& x, Stream& stream) override;
+  void headNorm(const Heads& heads, const Vector& weight, float epsilon, Stream& stream) override;
+  void linear(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias, Stream& stream) override;
+  void rope(const Heads& query, const Heads& key, const int32_t* positions, const float* inverseFrequencies,
+            float magnitude, Stream& stream) override;
+  void kvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, const Heads& value, const int64_t* slots,
+               Stream& stream) override;
+  void pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
+                      const AttentionBatch& batch, float scale, int32_t window, Stream& stream) override;
+  void swiglu(const Matrix& out, const Matrix& gateUp, Stream& stream) override;
+  void sample(const SampleArguments& arguments, Stream& stream) override;
+
+ private:
+  void use() const;
+
+  int device_;
+  DeviceTraits traits_;
+};
+
+}  // namespace octavo::cuda

@@ -1,0 +1,25 @@
+// Memory-bound kernels: one read and one write of every element. Contracts are those of ops/ops.h.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "ops/tensor.h"
+
+namespace octavo::cuda {
+
+void launchConvert(void* out, DType outType, const void* from, DType fromType, int64_t count, cudaStream_t stream);
+
+/** out[r] = from[rows[r]]; a row index outside `from` gives zeros. Serves embedding and gatherRows. */
+void launchGather(const Matrix& out, const Matrix& from, const int32_t* rows, cudaStream_t stream);
+
+void launchAdd(const Matrix& y, const Matrix& x, cudaStream_t stream);
+void launchSwiglu(const Matrix& out, const Matrix& gateUp, cudaStream_t stream);
+
+/** With residual.data == nullptr a plain norm of x; otherwise residual += x first. */
+void launchRmsNorm(const Matrix& out, const Matrix& residual, const Matrix& x, const Vector& weight, float epsilon,
+                   cudaStream_t stream);
+void launchHeadNorm(const Heads& heads, const Vector& weight, float epsilon, cudaStream_t stream);
+void launchRope(const Heads& query, const Heads& key, const int32_t* positions, const float* inverseFrequencies,
+                float magnitude, cudaStream_t stream);
+
+}  // namespace octavo::cuda

@@ -1,0 +1,27 @@
+// out = x · weightᵀ + bias: matrix-vector, tensor-core and scalar kernels. The contract is Ops::linear's.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "cuda/device/device_traits.h"
+#include "ops/tensor.h"
+
+namespace octavo::cuda {
+
+/** Chooses one of the kernels below by shape and dtype. */
+void launchLinear(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
+                  const DeviceTraits& traits, cudaStream_t stream);
+
+/** Any dtypes, any alignment; reads the weight once for every four rows of x. */
+void launchGemv(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias, cudaStream_t stream);
+
+/** True where the tensor-core kernel applies: x and weight of one 16-bit dtype, rows on 16-byte boundaries. */
+bool canMultiplyOnTensorCores(const Matrix& x, const Matrix& weight);
+void launchTensorGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
+                      const DeviceTraits& traits, cudaStream_t stream);
+
+/** Any dtypes, any alignment; fp32 arithmetic on the CUDA cores. */
+void launchScalarGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
+                      cudaStream_t stream);
+
+}  // namespace octavo::cuda

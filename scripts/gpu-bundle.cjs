@@ -1,0 +1,216 @@
+#!/usr/bin/env node
+/*
+Makes a folder that runs test/gpu on another machine with an NVIDIA card: no npm, no compiler, no network there.
+
+  node scripts/gpu-bundle.cjs [--out .gpu] [--tests test/gpu]… [--addon build/Release/octavo.node]
+                              [--include FILE_OR_FOLDER[=PATH]]… [--model FILE_OR_FOLDER[=NAME]]… [--piece-mb 60]
+
+  OUT/run.sh        unpacks beside everything else (to $OCTAVO_GPU_HOME, default /tmp/octavo-gpu) and runs jest;
+                    arguments go to jest: sh run.sh 20-ops -t linear
+  OUT/node.xz       this node, stripped
+  OUT/app.tar.xz    addon, lib and tests compiled to JavaScript, models/, jest and our dependencies
+  OUT/models/…      with --model only: NAME.000, NAME.001 …, pieces of at most --piece-mb, and keep.sh
+
+node.xz and app.tar.xz together stay under 60 MB (checked). A model that is bigger travels apart, a piece or several a
+journey: `sh models/keep.sh` on the other machine takes the pieces that have come, and once all are there joins and
+checks them into $OCTAVO_GPU_HOME/models/NAME; tests find them through OCTAVO_GPU_MODELS, which run.sh sets.
+*/
+'use strict'
+const { execFileSync } = require('node:child_process')
+const { createHash } = require('node:crypto')
+const fs = require('node:fs')
+const { basename, dirname, join, relative, resolve } = require('node:path')
+const { parseArgs } = require('node:util')
+
+const root = join(__dirname, '..')
+const maximumBytes = 60e6
+
+const { values: options } = parseArgs({
+  options: {
+    out: { type: 'string', default: '.gpu' },
+    tests: { type: 'string', multiple: true, default: ['test/gpu'] },
+    addon: { type: 'string', default: 'build/Release/octavo.node' },
+    include: { type: 'string', multiple: true, default: [] },
+    model: { type: 'string', multiple: true, default: [] },
+    'piece-mb': { type: 'string', default: '60' },
+  },
+})
+
+function fail(message) {
+  console.error(`gpu-bundle: ${message}`)
+  process.exit(1)
+}
+
+/** `from=to` or `from`, whose `to` is its last name. */
+function pair(argument) {
+  const [from, to] = argument.split('=')
+  if (!fs.existsSync(from)) fail(`${from} does not exist`)
+  return { from: resolve(from), to: to ?? basename(from) }
+}
+
+/** Folders of node_modules that `names` need, through the lock file. */
+function dependencyFolders(names) {
+  const { packages } = JSON.parse(fs.readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  const found = new Set()
+  const locate = (from, name) => {
+    for (let folder = from; ;) {
+      const key = `${folder ? `${folder}/` : ''}node_modules/${name}`
+      if (packages[key]) return key
+      if (!folder) return undefined
+      folder = folder.slice(0, Math.max(0, folder.lastIndexOf('node_modules/') - 1))
+    }
+  }
+  const visit = (from, name) => {
+    const key = locate(from, name)
+    if (!key || found.has(key) || !fs.existsSync(join(root, key))) return
+    found.add(key)
+    const { dependencies, optionalDependencies } = packages[key]
+    for (const next of Object.keys({ ...dependencies, ...optionalDependencies })) visit(key, next)
+  }
+  for (const name of names) visit('', name)
+  return [...found]
+}
+
+function copy(from, to, filter) {
+  fs.cpSync(from, to, { recursive: true, dereference: true, filter })
+}
+
+/** lib and the tests as JavaScript, and whatever else lies in the folders of tests, in their places. */
+function compile(stage) {
+  const config = join(stage, 'tsconfig.json')
+  const include = ['lib', ...options.tests].map((folder) => join(root, folder))
+  const compilerOptions = {
+    rootDir: root,
+    outDir: stage,
+    noEmit: false,
+    declaration: false,
+    typeRoots: [join(root, 'node_modules', '@types')],
+  }
+  const settings = { extends: join(root, 'test/tsconfig.json'), compilerOptions, include }
+  fs.writeFileSync(config, JSON.stringify(settings))
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  execFileSync(process.execPath, [tsc, '-p', config], { stdio: 'inherit', cwd: root })
+  fs.rmSync(config)
+  copy(join(root, 'test'), join(stage, 'test'), (path) => !/\.(ts|cjs)$/.test(path))
+}
+
+function writeApp(stage) {
+  compile(stage)
+  const addon = join(stage, 'build/Release/octavo.node')
+  fs.mkdirSync(dirname(addon), { recursive: true })
+  execFileSync('strip', ['-o', addon, resolve(root, options.addon)])
+  for (const name of ['package.json', 'models']) copy(join(root, name), join(stage, name))
+  const { dependencies } = JSON.parse(fs.readFileSync(join(root, 'package.json'), 'utf8'))
+  const skipped = /\.(map|md|d\.ts|d\.mts|d\.cts)$/
+  for (const folder of dependencyFolders([...Object.keys(dependencies), 'jest'])) {
+    copy(join(root, folder), join(stage, folder), (path) => {
+      const inner = relative(join(root, folder), path)
+      return !skipped.test(path) && !inner.split('/').includes('node_modules')
+    })
+  }
+  for (const { from, to } of options.include.map(pair)) copy(from, join(stage, to))
+  const config = {
+    testEnvironment: 'node',
+    roots: options.tests.map((folder) => `<rootDir>/${folder}`),
+    testMatch: ['**/*.test.js'],
+    transform: {},
+    testTimeout: 300000,
+    maxWorkers: 1,
+  }
+  fs.writeFileSync(
+    join(stage, 'jest.config.cjs'),
+    `module.exports = ${JSON.stringify(config, null, 2)}\n`,
+  )
+}
+
+const runScript = `#!/bin/sh
+# Unpacks this bundle once and runs its tests; arguments go to jest.
+set -e
+here=$(cd "$(dirname "$0")" && pwd)
+home=\${OCTAVO_GPU_HOME:-/tmp/octavo-gpu}
+stamp=$(cksum "$here/node.xz" "$here/app.tar.xz" | cut -d ' ' -f 1,2 | tr '\\n' ' ')
+if [ "$(cat "$home/stamp" 2>/dev/null)" != "$stamp" ]; then
+  rm -rf "$home/app" "$home/stamp"
+  mkdir -p "$home/app"
+  xz -dc "$here/node.xz" > "$home/node"
+  chmod +x "$home/node"
+  xz -dc "$here/app.tar.xz" | tar -xf - -C "$home/app"
+  echo "$stamp" > "$home/stamp"
+fi
+export OCTAVO_GPU_MODELS="$home/models"
+cd "$home/app"
+exec "$home/node" node_modules/jest/bin/jest.js --ci "$@"
+`
+
+const keepScript = `#!/bin/sh
+# Takes the pieces that lie beside this script; joins and checks a model once all its pieces have come.
+set -e
+here=$(cd "$(dirname "$0")" && pwd)
+home=\${OCTAVO_GPU_HOME:-/tmp/octavo-gpu}
+mkdir -p "$home/pieces" "$home/models"
+cp "$here"/* "$home/pieces"
+for list in "$home/pieces"/*.pieces; do
+  name=$(basename "$list" .pieces)
+  [ -e "$home/models/$name" ] && continue
+  if (cd "$home/pieces" && sha256sum -c --quiet "$list") 2>/dev/null; then
+    (cd "$home/pieces" && cut -c 67- "$list" | xargs cat) | tar -xf - -C "$home/models"
+    echo "$name: complete"
+  else
+    echo "$name: waiting for more pieces"
+  fi
+done
+`
+
+/** One tar of the model in pieces, and the list of their checksums. */
+function writePieces(folder, { from, to: name }) {
+  const tar = join(folder, `${name}.tar`)
+  const rename = `s,^${basename(from)},${name},`
+  execFileSync('tar', ['-chf', tar, '--transform', rename, '-C', dirname(from), basename(from)])
+  const size = Number(options['piece-mb']) * 1e6
+  const file = fs.openSync(tar)
+  const lines = []
+  for (let piece = 0; ; piece++) {
+    const bytes = Buffer.alloc(size)
+    const length = fs.readSync(file, bytes, 0, size, piece * size)
+    if (length === 0) break
+    const content = bytes.subarray(0, length)
+    const pieceName = `${name}.${String(piece).padStart(3, '0')}`
+    fs.writeFileSync(join(folder, pieceName), content)
+    lines.push(`${createHash('sha256').update(content).digest('hex')}  ${pieceName}`)
+  }
+  fs.closeSync(file)
+  fs.rmSync(tar)
+  fs.writeFileSync(join(folder, `${name}.pieces`), `${lines.join('\n')}\n`)
+  console.log(`${name}: ${lines.length} pieces`)
+}
+
+function main() {
+  const out = resolve(root, options.out)
+  const stage = join(out, 'stage')
+  fs.rmSync(stage, { recursive: true, force: true })
+  fs.mkdirSync(stage, { recursive: true })
+  if (!fs.existsSync(resolve(root, options.addon)))
+    fail(`there is no addon at ${options.addon}: build it first`)
+  writeApp(stage)
+  const shell = (command) => execFileSync('sh', ['-c', command], { stdio: 'inherit' })
+  shell(`tar -cf - -C '${stage}' . | xz -6 -T0 > '${join(out, 'app.tar.xz')}'`)
+  fs.rmSync(stage, { recursive: true })
+  const node = join(out, 'node')
+  execFileSync('strip', ['-o', node, process.execPath])
+  shell(`xz -6 -T0 -f '${node}'`)
+  fs.writeFileSync(join(out, 'run.sh'), runScript)
+  const bytes = ['node.xz', 'app.tar.xz'].map((name) => fs.statSync(join(out, name)).size)
+  console.log(
+    `node.xz ${bytes[0]} bytes, app.tar.xz ${bytes[1]} bytes, in ${relative(root, out) || '.'}`,
+  )
+  if (bytes[0] + bytes[1] > maximumBytes)
+    fail(`${bytes[0] + bytes[1]} bytes, more than ${maximumBytes}`)
+  if (options.model.length === 0) return
+  const models = join(out, 'models')
+  fs.rmSync(models, { recursive: true, force: true })
+  fs.mkdirSync(models)
+  fs.writeFileSync(join(models, 'keep.sh'), keepScript)
+  for (const model of options.model.map(pair)) writePieces(models, model)
+}
+
+main()

@@ -1,0 +1,130 @@
+/** A result depends on its own inputs alone: not on the batch, the launch shape or the run. */
+import { linear, pagedAttention } from '../../lib/ops/index.js'
+import { fillCache, layPages } from '../ops-cases/paged.js'
+import { Random } from '../ops-cases/random.js'
+import { Scope } from '../ops-cases/scope.js'
+import { alignedAttentionCases } from './aligned-cases.js'
+import { useDevices } from './devices.js'
+
+const devices = useDevices()
+
+describe.each(['bf16', 'fp16'] as const)('linear, %s', (dtype) => {
+  test.each([
+    [300, 4096, 1096],
+    [140, 600, 576],
+  ])('%i rows of %i outputs over %i: each has the bits it has alone', (m, n, k) => {
+    const random = new Random(m)
+    const x = random.values(m * k, dtype)
+    using scope = new Scope(devices.cuda)
+    const weight = scope.matrix(dtype, n, k, random.values(n * k, dtype), 0)
+    const run = (first: number, rows: number): Float32Array => {
+      const inputs = scope.matrix(dtype, rows, k, x.subarray(first * k, (first + rows) * k), 0)
+      const out = scope.matrix('fp32', rows, n, null, 0)
+      linear(out.view, inputs.view, weight.view)
+      return out.read()
+    }
+    const all = run(0, m)
+    for (const [first, rows] of [
+      [0, 1],
+      [m - 1, 1],
+      [1, 5],
+      [3, 16],
+      [7, 17],
+      [20, 70],
+    ] as const) {
+      expect(run(first, rows)).toEqual(all.slice(first * n, (first + rows) * n))
+    }
+  })
+})
+
+const [heads, kvHeads, dim, blockSize] = [6, 2, 64, 16]
+const size = heads * dim
+
+/** Contexts of several lengths in one cache, any query tokens of which can be computed in one call. */
+class Contexts implements Disposable {
+  readonly #scope = new Scope(devices.cuda)
+  readonly #pages
+  readonly #queries
+  readonly #cache
+
+  constructor(readonly lengths: readonly number[]) {
+    const random = new Random(lengths.length)
+    this.#pages = layPages(lengths, blockSize, random)
+    const sequences = lengths.map((contextLength) => ({
+      contextLength,
+      keys: random.values(contextLength * kvHeads * dim, 'bf16'),
+      values: random.values(contextLength * kvHeads * dim, 'bf16'),
+    }))
+    this.#queries = lengths.map((length) => random.values(length * size, 'bf16'))
+    const shape = { layers: 1, layer: 0, kvHeads, blockSize, dim, dtype: 'bf16' as const }
+    this.#cache = fillCache(this.#scope, shape, this.#pages, sequences)
+  }
+
+  /** Query tokens [begin, end) of each sequence named. */
+  attend(parts: readonly (readonly [s: number, begin: number, end: number])[]): Float32Array[] {
+    const { table, tableStride } = this.#pages
+    const queries = parts.flatMap(([s, begin, end]) => [
+      ...this.#queries[s]!.subarray(begin * size, end * size),
+    ])
+    const starts = [0]
+    for (const [, begin, end] of parts) starts.push(starts.at(-1)! + end - begin)
+    const tokens = starts.at(-1)!
+    const out = this.#scope.heads('bf16', { tokens, heads, dim }, null, 0)
+    const query = this.#scope.heads('bf16', { tokens, heads, dim }, queries, 0)
+    pagedAttention(out.view, query.view, this.#cache, {
+      layer: 0,
+      queryStart: starts,
+      contextLength: parts.map(([, , end]) => end),
+      blockTable: parts.flatMap(([s]) => [
+        ...table.subarray(s * tableStride, (s + 1) * tableStride),
+      ]),
+    })
+    const rows = out.read()
+    return parts.map((_, i) => rows.slice(starts[i]! * size, starts[i + 1]! * size))
+  }
+
+  [Symbol.dispose](): void {
+    this.#scope[Symbol.dispose]()
+  }
+}
+
+describe('attention', () => {
+  test('a decode has the same bits alone, among many and beside a prefill', () => {
+    // 400 decodes fill the device, so that one block takes all splits; alone, a cluster shares them.
+    using contexts = new Contexts([1000, 333, 90, 257])
+    const decodes = [0, 1, 2, 3].map(
+      (s) => [s, contexts.lengths[s]! - 1, contexts.lengths[s]!] as const,
+    )
+    const alone = decodes.map((one) => contexts.attend([one])[0]!)
+    const many = contexts.attend(Array.from({ length: 400 }, (_, i) => decodes[i % 4]!))
+    many.forEach((rows, i) => expect(rows).toEqual(alone[i % 4]))
+    const beside = contexts.attend([decodes[1]!, [2, 0, 80], decodes[0]!])
+    expect(beside[0]).toEqual(alone[1])
+    expect(beside[2]).toEqual(alone[0])
+  })
+
+  test('a prompt has the same bits alone, in a batch and in chunks', () => {
+    using contexts = new Contexts([200, 77])
+    const [whole] = contexts.attend([[0, 0, 200]])
+    const batch = contexts.attend([
+      [1, 0, 77],
+      [0, 0, 200],
+      [1, 76, 77],
+    ])
+    expect(batch[1]).toEqual(whole)
+    for (const [begin, end] of [
+      [0, 33],
+      [33, 100],
+      [100, 200],
+    ] as const) {
+      expect(contexts.attend([[0, begin, end]])[0]).toEqual(whole!.slice(begin * size, end * size))
+    }
+  })
+
+  test('the same bits every time', () => {
+    for (const one of alignedAttentionCases().slice(0, 4)) {
+      const first = one.run(devices.cuda)
+      for (let again = 0; again < 5; again++) expect(one.run(devices.cuda)).toEqual(first)
+    }
+  })
+})

@@ -1,0 +1,223 @@
+/** Cases whose rows lie on 16-byte boundaries, as a model's do: they reach the vector and tensor-core kernels. */
+import { addRmsNorm, embedding, linear, pagedAttention, swiglu } from '../../lib/ops/index.js'
+import type { FloatDType } from '../../lib/ops/index.js'
+import { unit } from '../ops-cases/compare.js'
+import type { OpCase } from '../ops-cases/compare.js'
+import { fillCache, layPages } from '../ops-cases/paged.js'
+import { Random, round } from '../ops-cases/random.js'
+import * as attentionReference from '../ops-cases/reference-attention.js'
+import * as rowReference from '../ops-cases/reference-rows.js'
+import { Scope } from '../ops-cases/scope.js'
+
+/** Elements between rows: 16 bytes of a 16-bit type, so that rows stay aligned and what lies between is poison. */
+const gap = 8
+const halves = ['bf16', 'fp16'] as const
+
+export function alignedLinearCase(
+  shape: readonly [m: number, n: number, k: number],
+  [x, weight, out]: readonly FloatDType[],
+  biased: boolean,
+  seed: number,
+): OpCase {
+  const [m, n, k] = shape
+  const random = new Random(seed)
+  const inputs = random.values(m * k, x!)
+  const weights = random.values(n * k, weight!)
+  const biases = biased ? random.values(n, weight!) : null
+  return {
+    name: `linear ${m}×${n}×${k} ${x} · ${weight} → ${out}${biased ? ' + bias' : ''}`,
+    run(device) {
+      using scope = new Scope(device)
+      const placed = scope.matrix(out!, m, n, null, gap)
+      const left = scope.matrix(x!, m, k, inputs, gap)
+      const right = scope.matrix(weight!, n, k, weights, gap)
+      linear(placed.view, left.view, right.view, biases ? scope.vector(weight!, biases) : undefined)
+      return { out: placed.read() }
+    },
+    reference: () => ({ out: rowReference.linear(inputs, weights, biases, shape) }),
+    tolerance: { relative: unit[out!] + 2 ** -21, absolute: 2 ** -19 * Math.sqrt(k) },
+  }
+}
+
+/** Every tile of the tensor-core kernel with full and ragged edges, and the vector kernels of other dtypes. */
+export function alignedLinearCases(): OpCase[] {
+  const cases: OpCase[] = []
+  let seed = 20000
+  for (const half of halves) {
+    for (const m of [1, 2, 9, 16, 17, 64, 65, 129]) {
+      for (const [n, k] of [
+        [1, 8],
+        [31, 64],
+        [33, 72],
+        [130, 192],
+        [257, 520],
+      ] as const) {
+        const out = seed % 2 ? 'fp32' : half
+        cases.push(alignedLinearCase([m, n, k], [half, half, out], seed % 3 === 0, seed++))
+      }
+    }
+    // Enough tiles for the largest shape, on a card of up to 170 multiprocessors.
+    cases.push(alignedLinearCase([520, 8200, 40], [half, half, half], true, seed++))
+    cases.push(alignedLinearCase([70, 16400, 40], [half, half, 'fp32'], true, seed++))
+  }
+  for (const types of [
+    ['fp32', 'fp32', 'fp32'],
+    ['fp32', 'bf16', 'bf16'],
+    ['bf16', 'fp16', 'fp16'],
+    ['fp16', 'fp32', 'fp16'],
+  ] as const) {
+    for (const m of [1, 3, 4, 5, 33, 140]) {
+      cases.push(alignedLinearCase([m, 150, 1096], types, m % 2 === 0, seed++))
+    }
+  }
+  return cases
+}
+
+interface Shape {
+  dim: number
+  heads: number
+  kvHeads: number
+  blockSize: number
+  window: number
+  dtype: FloatDType
+  sequences: readonly (readonly [queryLength: number, contextLength: number])[]
+}
+
+export function alignedAttentionCase(shape: Shape, seed: number): OpCase {
+  const { dim, heads, kvHeads, blockSize, window, dtype } = shape
+  const random = new Random(seed)
+  const sequences = shape.sequences.map(([queryLength, contextLength]) => ({
+    queryLength,
+    contextLength,
+    query: random.values(queryLength * heads * dim, dtype),
+    keys: random.values(contextLength * kvHeads * dim, dtype),
+    values: random.values(contextLength * kvHeads * dim, dtype),
+  }))
+  const starts = [0]
+  for (const { queryLength } of sequences) starts.push(starts.at(-1)! + queryLength)
+  const contexts = sequences.map(({ contextLength }) => contextLength)
+  const pages = layPages(contexts, blockSize, random)
+  const tokens = starts.at(-1)!
+  const queries = Float32Array.from(sequences.flatMap(({ query }) => [...query]))
+  const list = shape.sequences.map(([query, context]) => `${query} of ${context}`).join(', ')
+  return {
+    name: `pagedAttention dim ${dim}, ${heads}/${kvHeads} heads, blocks of ${blockSize}, window ${window}, ${dtype}: ${list}`,
+    run(device) {
+      using scope = new Scope(device)
+      const cacheShape = { layers: 2, layer: 1, kvHeads, blockSize, dim, dtype }
+      const cache = fillCache(scope, cacheShape, pages, sequences)
+      const query = scope.heads(dtype, { tokens, heads, dim }, queries, gap)
+      const out = scope.heads(dtype, { tokens, heads, dim }, null, gap)
+      pagedAttention(out.view, query.view, cache, {
+        layer: 1,
+        queryStart: starts,
+        contextLength: contexts,
+        blockTable: pages.table,
+        window,
+      })
+      return { out: out.read() }
+    },
+    reference() {
+      const scale = 1 / Math.sqrt(dim)
+      const parts = sequences.map((one) =>
+        attentionReference.attention(one, { heads, kvHeads, dim, scale, window }),
+      )
+      return { out: parts.flatMap((part) => [...part]) }
+    },
+    // The softmax weights are rounded to the dtype before they meet the values.
+    tolerance: { relative: unit[dtype] * 2, absolute: unit[dtype] },
+  }
+}
+
+export function alignedAttentionCases(): OpCase[] {
+  const cases: OpCase[] = []
+  const mixed = [
+    [64, 64],
+    [1, 129],
+    [0, 40],
+    [70, 200],
+    [2, 2],
+    [1, 1],
+    [3, 67],
+  ] as const
+  let seed = 30000
+  for (const dtype of halves) {
+    for (const dim of [8, 24, 64, 80, 96, 128, 192, 256]) {
+      const blockSize = dim % 3 ? 16 : 32
+      const shape = { dim, heads: 6, kvHeads: 2, blockSize, window: 0, dtype, sequences: mixed }
+      cases.push(alignedAttentionCase(shape, seed++))
+    }
+    for (const window of [1, 16, 33, 100]) {
+      const shape = {
+        dim: 64,
+        heads: 4,
+        kvHeads: 4,
+        blockSize: 64,
+        window,
+        dtype,
+        sequences: mixed,
+      }
+      cases.push(alignedAttentionCase(shape, seed++))
+    }
+    for (const [heads, kvHeads] of [
+      [14, 2],
+      [8, 1],
+      [9, 9],
+    ] as const) {
+      const shape = { dim: 128, heads, kvHeads, blockSize: 32, window: 0, dtype, sequences: mixed }
+      cases.push(alignedAttentionCase(shape, seed++))
+    }
+  }
+  return cases
+}
+
+/** The row kernels with 16-byte accesses. */
+export function alignedRowCases(): OpCase[] {
+  return halves.flatMap((dtype, index): OpCase[] => {
+    const random = new Random(40000 + index)
+    const [rows, columns] = [5, 1096]
+    const x = random.values(rows * columns, dtype)
+    const residual = random.values(rows * columns, dtype, 2)
+    const weight = random.values(columns, dtype)
+    const gateUp = random.values(rows * 2 * columns, dtype, 3)
+    return [
+      {
+        name: `addRmsNorm ${dtype}`,
+        run(device) {
+          using scope = new Scope(device)
+          const placed = scope.matrix(dtype, rows, columns, x, gap)
+          const sums = scope.matrix(dtype, rows, columns, residual, gap)
+          addRmsNorm(placed.view, sums.view, placed.view, scope.vector(dtype, weight), 1e-5)
+          return { residual: sums.read(), out: placed.read() }
+        },
+        reference() {
+          const sums = round(dtype, rowReference.sum(x, residual))
+          return { residual: sums, out: rowReference.rmsNorm(sums, weight, 1e-5) }
+        },
+        tolerance: { relative: unit[dtype] + 2 ** -20, absolute: 2 ** -20 },
+      },
+      {
+        name: `swiglu ${dtype}`,
+        run(device) {
+          using scope = new Scope(device)
+          const placed = scope.matrix(dtype, rows, columns, null, gap)
+          swiglu(placed.view, scope.matrix(dtype, rows, 2 * columns, gateUp, gap).view)
+          return { out: placed.read() }
+        },
+        reference: () => ({ out: rowReference.swiglu(gateUp, columns) }),
+        tolerance: { relative: unit[dtype] + 2 ** -20, absolute: 2 ** -24 },
+      },
+      {
+        name: `embedding ${dtype}`,
+        run(device) {
+          using scope = new Scope(device)
+          const placed = scope.matrix('fp32', 4, columns, null, gap)
+          embedding(placed.view, [4, 0, -1, 5], scope.matrix(dtype, rows, columns, x, gap).view)
+          return { out: placed.read() }
+        },
+        reference: () => ({ out: rowReference.selectRows(x, columns, [4, 0, -1, 5]) }),
+        tolerance: { relative: 0, absolute: 0 },
+      },
+    ]
+  })
+}
