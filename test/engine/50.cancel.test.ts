@@ -44,7 +44,8 @@ test('at any moment of a running stream', async () => {
   await open({ testing: { stepMicroseconds: 200 } })
   const session = engine.native.createSession()
   for (let index = 0; index < 60; index++) {
-    const running = engine.start(session, { maxNewTokens: 100 })
+    // Fewer credits than tokens: however late the cancel comes, the request still runs.
+    const running = engine.start(session, { maxNewTokens: 100, credits: 90 })
     await running.produced(index % 7)
     engine.native.cancel(running.id)
     expect(engine.native.report()).toMatchObject({ running: 0, waiting: 0 })
