@@ -13,8 +13,8 @@
 //     exceeds u · total.
 // NaN logits count as −inf, +inf (also out of a division) as the largest finite float. If every z is −inf, token 0
 // is returned with log-probability −inf.
-// Log-probabilities are of the untouched logits: z − logsumexp(z) in fp32, over all `vocabulary` columns; the top
-// tokens to report are the largest untouched logits below `sampled`, lowest id first on ties.
+// Log-probabilities are of the untouched logits: (z − max) − log Σ exp(z − max) in fp32, over all `vocabulary`
+// columns; the top tokens to report are the largest untouched logits below `sampled`, lowest id first on ties.
 #pragma once
 
 #include <cstdint>

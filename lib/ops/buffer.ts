@@ -66,6 +66,7 @@ export class DeviceBuffer<D extends DType = DType> implements Disposable {
    */
   write(values: ArrayOf[D] | readonly number[], offset = 0): void {
     const array = this.#arrayOf(values)
+    this.#requireInside(offset, array.length)
     const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
     callOps((ops) =>
       ops.writeBuffer({ buffer: this.handle, offset: offset * bytesOf(this.dtype), bytes }),
@@ -74,12 +75,7 @@ export class DeviceBuffer<D extends DType = DType> implements Disposable {
 
   /** Waits for the device, then copies elements [offset, offset + length) out. */
   read(offset = 0, length: number = this.length - offset): ArrayOf[D] {
-    if (!Number.isSafeInteger(length) || length < 0 || length > this.length) {
-      throw new OctavoError(
-        'OCTAVO_INVALID_ARGUMENT',
-        `${length} elements asked of a buffer of ${this.length}`,
-      )
-    }
+    this.#requireInside(offset, length)
     const array = new arrayTypes[this.dtype](length)
     const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
     callOps((ops) =>
@@ -106,6 +102,15 @@ export class DeviceBuffer<D extends DType = DType> implements Disposable {
 
   [Symbol.dispose](): void {
     this.dispose()
+  }
+
+  #requireInside(offset: number, length: number): void {
+    const whole = Number.isSafeInteger(offset) && Number.isSafeInteger(length)
+    if (whole && offset >= 0 && length >= 0 && offset + length <= this.length) return
+    throw new OctavoError(
+      'OCTAVO_INVALID_ARGUMENT',
+      `${length} elements from ${offset} on do not lie in a buffer of ${this.length}`,
+    )
   }
 
   #arrayOf(values: ArrayOf[D] | readonly number[]): ArrayOf[D] {

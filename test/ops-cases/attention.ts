@@ -1,10 +1,10 @@
 /** Cases of kvWrite and pagedAttention, for any device. */
 import { kvWrite, pagedAttention } from '../../lib/ops/index.js'
 import type { FloatDType } from '../../lib/ops/index.js'
-import { unit } from './compare.js'
+import { lazyCase, unit } from './compare.js'
 import type { OpCase } from './compare.js'
 import { fillCache, layPages } from './paged.js'
-import { Random, round } from './random.js'
+import { round } from './random.js'
 import * as reference from './reference-attention.js'
 import { floats } from './rows.js'
 import { Scope } from './scope.js'
@@ -48,51 +48,55 @@ const usual: AttentionCase = {
   sequences: mixed,
 }
 
-export function attentionCase(given: Partial<AttentionCase>, seed: number): OpCase {
+export function attentionCase(given: Partial<AttentionCase>): OpCase {
   const shape = { ...usual, ...given }
   const { dim, heads, kvHeads, blockSize, window, sequences } = shape
-  const random = new Random(seed)
-  const tensors = sequences.map(({ queryLength, contextLength }) => ({
-    queryLength,
-    contextLength,
-    query: random.values(queryLength * heads * dim, shape.query),
-    keys: random.values(contextLength * kvHeads * dim, shape.cache),
-    values: random.values(contextLength * kvHeads * dim, shape.cache),
-  }))
-  const starts = [0]
-  for (const { queryLength } of sequences) starts.push(starts.at(-1)! + queryLength)
-  const contexts = sequences.map(({ contextLength }) => contextLength)
-  const pages = layPages(contexts, blockSize, random)
-  const tokens = starts.at(-1)!
-  const queries = Float32Array.from(tensors.flatMap(({ query }) => [...query]))
-  const scale = 1 / Math.sqrt(dim)
-  return {
-    name:
-      `pagedAttention dim ${dim}, ${heads}/${kvHeads} heads, blocks of ${blockSize}, window ${window}, ` +
-      `${shape.query} over ${shape.cache} → ${shape.out}, ${sequences.length} sequences`,
-    run(device) {
-      using scope = new Scope(device)
-      const cacheShape = { layers: 2, layer: 1, kvHeads, blockSize, dim, dtype: shape.cache }
-      const cache = fillCache(scope, cacheShape, pages, tensors)
-      const query = scope.heads(shape.query, { tokens, heads, dim }, queries)
-      const out = scope.heads(shape.out, { tokens, heads, dim }, null)
-      pagedAttention(out.view, query.view, cache, {
-        layer: 1,
-        queryStart: starts,
-        contextLength: contexts,
-        blockTable: pages.table,
-        window,
-      })
-      return { out: out.read() }
-    },
-    reference() {
-      const parts = tensors.map((one) =>
-        reference.attention(one, { heads, kvHeads, dim, scale, window }),
-      )
-      return { out: parts.flatMap((part) => [...part]) }
-    },
-    tolerance: { relative: unit[shape.out] + 2 ** -20, absolute: 2 ** -19 },
-  }
+  const lengths = sequences.map(
+    ({ queryLength, contextLength }) => `${queryLength}/${contextLength}`,
+  )
+  const name =
+    `pagedAttention dim ${dim}, ${heads}/${kvHeads} heads, blocks of ${blockSize}, window ${window}, ` +
+    `${shape.query} over ${shape.cache} → ${shape.out}, sequences ${lengths.join(' ')}`
+  return lazyCase(name, (random) => {
+    const tensors = sequences.map(({ queryLength, contextLength }) => ({
+      queryLength,
+      contextLength,
+      query: random.values(queryLength * heads * dim, shape.query),
+      keys: random.values(contextLength * kvHeads * dim, shape.cache),
+      values: random.values(contextLength * kvHeads * dim, shape.cache),
+    }))
+    const starts = [0]
+    for (const { queryLength } of sequences) starts.push(starts.at(-1)! + queryLength)
+    const contexts = sequences.map(({ contextLength }) => contextLength)
+    const pages = layPages(contexts, blockSize, random)
+    const tokens = starts.at(-1)!
+    const queries = Float32Array.from(tensors.flatMap(({ query }) => [...query]))
+    const scale = 1 / Math.sqrt(dim)
+    return {
+      run(device) {
+        using scope = new Scope(device)
+        const cacheShape = { layers: 2, layer: 1, kvHeads, blockSize, dim, dtype: shape.cache }
+        const cache = fillCache(scope, cacheShape, pages, tensors)
+        const query = scope.heads(shape.query, { tokens, heads, dim }, queries)
+        const out = scope.heads(shape.out, { tokens, heads, dim }, null)
+        pagedAttention(out.view, query.view, cache, {
+          layer: 1,
+          queryStart: starts,
+          contextLength: contexts,
+          blockTable: pages.table,
+          window,
+        })
+        return { out: out.read() }
+      },
+      reference() {
+        const parts = tensors.map((one) =>
+          reference.attention(one, { heads, kvHeads, dim, scale, window }),
+        )
+        return { out: parts.flatMap((part) => [...part]) }
+      },
+      tolerance: { relative: unit[shape.out] + 2 ** -20, absolute: 2 ** -19 },
+    }
+  })
 }
 
 export function attentionCases(): OpCase[] {
@@ -111,47 +115,47 @@ export function attentionCases(): OpCase[] {
   const long = { queryLength: 1, contextLength: 1000 }
   list.push({ sequences: [long], heads: 40, kvHeads: 1, dim: 16 })
   list.push({ sequences: [{ queryLength: 130, contextLength: 300 }], heads: 2, kvHeads: 1 })
-  return list.map((given, index) => attentionCase(given, 5000 + index))
+  return list.map(attentionCase)
 }
 
 export function kvWriteCases(): OpCase[] {
   const pairs = floats.flatMap((from) => floats.map((to) => [from, to] as const))
-  return pairs.map(([from, to], index): OpCase => {
-    const random = new Random(4000 + index)
-    const [blocks, layers, layer, kvHeads, blockSize, dim] = [5, 3, 1, 2, 16, 24]
-    const slots = [79, -1, 0, 17, 16, -5, 40, 3]
-    const tokens = slots.length
-    const key = random.values(tokens * kvHeads * dim, from)
-    const value = random.values(tokens * kvHeads * dim, from)
-    const elements = blocks * layers * 2 * kvHeads * blockSize * dim
-    return {
-      name: `kvWrite ${from} → ${to}`,
-      run(device) {
-        using scope = new Scope(device)
-        const zeros = new Float32Array(elements)
-        const cache = scope.buffer(to, [blocks, layers, 2, kvHeads, blockSize, dim], zeros)
-        const keys = scope.heads(from, { tokens, heads: kvHeads, dim }, key)
-        const values = scope.heads(from, { tokens, heads: kvHeads, dim }, value)
-        kvWrite(cache, layer, keys.view, values.view, slots)
-        return { cache: cache.readNumbers() }
-      },
-      reference() {
-        const cache = new Float32Array(elements)
-        slots.forEach((slot, t) => {
-          if (slot < 0) return
-          const block = Math.floor(slot / blockSize)
-          for (const [side, source] of [key, value].entries()) {
-            for (let h = 0; h < kvHeads; h++) {
-              const head = ((block * layers + layer) * 2 + side) * kvHeads + h
-              const at = (head * blockSize + (slot % blockSize)) * dim
-              const start = (t * kvHeads + h) * dim
-              cache.set(round(to, source.subarray(start, start + dim)), at)
+  return pairs.map(([from, to]) =>
+    lazyCase(`kvWrite ${from} → ${to}`, (random) => {
+      const [blocks, layers, layer, kvHeads, blockSize, dim] = [5, 3, 1, 2, 16, 24]
+      const slots = [79, -1, 0, 17, 16, -5, 40, 3]
+      const tokens = slots.length
+      const key = random.values(tokens * kvHeads * dim, from)
+      const value = random.values(tokens * kvHeads * dim, from)
+      const elements = blocks * layers * 2 * kvHeads * blockSize * dim
+      return {
+        run(device) {
+          using scope = new Scope(device)
+          const zeros = new Float32Array(elements)
+          const cache = scope.buffer(to, [blocks, layers, 2, kvHeads, blockSize, dim], zeros)
+          const keys = scope.heads(from, { tokens, heads: kvHeads, dim }, key)
+          const values = scope.heads(from, { tokens, heads: kvHeads, dim }, value)
+          kvWrite(cache, layer, keys.view, values.view, slots)
+          return { cache: cache.readNumbers() }
+        },
+        reference() {
+          const cache = new Float32Array(elements)
+          slots.forEach((slot, t) => {
+            if (slot < 0) return
+            const block = Math.floor(slot / blockSize)
+            for (const [side, source] of [key, value].entries()) {
+              for (let h = 0; h < kvHeads; h++) {
+                const head = ((block * layers + layer) * 2 + side) * kvHeads + h
+                const at = (head * blockSize + (slot % blockSize)) * dim
+                const start = (t * kvHeads + h) * dim
+                cache.set(round(to, source.subarray(start, start + dim)), at)
+              }
             }
-          }
-        })
-        return { cache }
-      },
-      tolerance: { relative: 0, absolute: 0 },
-    }
-  })
+          })
+          return { cache }
+        },
+        tolerance: { relative: 0, absolute: 0 },
+      }
+    }),
+  )
 }

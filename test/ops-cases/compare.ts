@@ -1,6 +1,7 @@
 /** A case of an op, and how its outputs on a device are held to the reference or to another device. */
 import type { FloatDType } from '../../lib/ops/dtype.js'
 import type { Device } from '../../lib/ops/index.js'
+import { Random } from './random.js'
 
 export type Outputs = Record<string, ArrayLike<number>>
 
@@ -12,6 +13,27 @@ export interface OpCase {
   reference(): Outputs
   /** |actual − expected| ≤ absolute + relative · |expected|, for every element. */
   tolerance: { relative: number; absolute: number }
+}
+
+/** A case whose inputs are made when it is first used, from random numbers that its name alone decides. */
+export function lazyCase(name: string, make: (random: Random) => Omit<OpCase, 'name'>): OpCase {
+  let made: Omit<OpCase, 'name'> | undefined
+  const get = (): Omit<OpCase, 'name'> => (made ??= make(new Random(seedOf(name))))
+  return {
+    name,
+    run: (device) => get().run(device),
+    reference: () => get().reference(),
+    get tolerance() {
+      return get().tolerance
+    },
+  }
+}
+
+/** FNV-1a. */
+function seedOf(name: string): number {
+  let hash = 0x811c9dc5
+  for (const character of name) hash = Math.imul(hash ^ character.codePointAt(0)!, 0x01000193)
+  return hash
 }
 
 /** The largest relative error of rounding to each dtype: half a unit in the last place. */

@@ -1,9 +1,8 @@
 /** Cases of `linear`, for any device. */
 import { linear } from '../../lib/ops/index.js'
 import type { FloatDType } from '../../lib/ops/index.js'
-import { unit } from './compare.js'
+import { lazyCase, unit } from './compare.js'
 import type { OpCase } from './compare.js'
-import { Random } from './random.js'
 import * as reference from './reference-rows.js'
 import { floats } from './rows.js'
 import { Scope } from './scope.js'
@@ -19,26 +18,28 @@ interface LinearCase {
   gap: number
 }
 
-function linearCase({ shape, x, weight, out, bias, gap }: LinearCase, seed: number): OpCase {
+function linearCase({ shape, x, weight, out, bias, gap }: LinearCase): OpCase {
   const [m, n, k] = shape
-  const random = new Random(seed)
-  const inputs = random.values(m * k, x)
-  const weights = random.values(n * k, weight)
-  const biases = bias ? random.values(n, bias) : null
-  return {
-    name: `linear ${m}×${n}×${k} ${x} · ${weight} → ${out}${bias ? ` + ${bias}` : ''}, gap ${gap}`,
-    run(device) {
-      using scope = new Scope(device)
-      const placed = scope.matrix(out, m, n, null, gap)
-      const left = scope.matrix(x, m, k, inputs, gap)
-      const right = scope.matrix(weight, n, k, weights, gap)
-      linear(placed.view, left.view, right.view, biases ? scope.vector(bias!, biases) : undefined)
-      return { out: placed.read() }
-    },
-    reference: () => ({ out: reference.linear(inputs, weights, biases, shape) }),
-    // Sums of k products of normal numbers: about √k in size, each with an fp32 error of its own.
-    tolerance: { relative: unit[out] + 2 ** -21, absolute: 2 ** -20 * Math.sqrt(k) },
-  }
+  const plus = bias ? ` + ${bias}` : ''
+  const name = `linear ${m}×${n}×${k} ${x} · ${weight}${plus} → ${out}, gap ${gap}`
+  return lazyCase(name, (random) => {
+    const inputs = random.values(m * k, x)
+    const weights = random.values(n * k, weight)
+    const biases = bias ? random.values(n, bias) : null
+    return {
+      run(device) {
+        using scope = new Scope(device)
+        const placed = scope.matrix(out, m, n, null, gap)
+        const left = scope.matrix(x, m, k, inputs, gap)
+        const right = scope.matrix(weight, n, k, weights, gap)
+        linear(placed.view, left.view, right.view, biases ? scope.vector(bias!, biases) : undefined)
+        return { out: placed.read() }
+      },
+      reference: () => ({ out: reference.linear(inputs, weights, biases, shape) }),
+      // Sums of k products of normal numbers: about √k in size, each with an fp32 error of its own.
+      tolerance: { relative: unit[out] + 2 ** -21, absolute: 2 ** -20 * Math.sqrt(k) },
+    }
+  })
 }
 
 /** Every dtype mix on one odd shape; every odd size of M, N and K in two mixes. */
@@ -70,5 +71,5 @@ export function linearCases(): OpCase[] {
   ] as const) {
     cases.push({ shape: [m, n, k], x: 'fp32', weight: 'fp16', out: 'fp32', bias: 'bf16', gap: 0 })
   }
-  return cases.map((one, index) => linearCase(one, 1000 + index))
+  return cases.map(linearCase)
 }

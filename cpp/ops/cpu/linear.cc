@@ -12,8 +12,9 @@ using namespace cpu;
 
 namespace {
 
-// A panel of weights and a block of activations, a stretch of depth of each, must share the second-level cache;
-// with few rows the panel itself should stay in the first.
+// A panel of weights and a block of activations, a stretch of depth of each, must share the second-level cache. With
+// few rows a narrow panel of whole rows is read at a time, in their order in memory; with one, nothing is converted
+// ahead at all.
 constexpr int64_t kFewRows = 8, kNarrowPanel = 4, kWidePanel = 32;
 constexpr int64_t kBlockFloats = 128 * 1024;
 constexpr int64_t kMinBlockRows = 64, kMaxBlockRows = 256;
@@ -22,6 +23,7 @@ constexpr int64_t kMultipliesPerRange = 1 << 16;
 /** How one product is cut: blocks of rows × panels of columns. */
 struct Cut {
   int64_t blockRows, blocks, panelColumns, panels;
+  int64_t panelDepth;  // of what is converted at a time
 
   Cut(int64_t rows, int64_t columns, int64_t depth) {
     const int64_t fitting = kBlockFloats / padded(std::min(depth, kDepthBlock));
@@ -29,6 +31,7 @@ struct Cut {
     blocks = (rows + blockRows - 1) / blockRows;
     panelColumns = rows < kFewRows ? kNarrowPanel : kWidePanel;
     panels = (columns + panelColumns - 1) / panelColumns;
+    panelDepth = rows < kFewRows ? depth : std::min(depth, kDepthBlock);
   }
 };
 
@@ -75,30 +78,67 @@ void storePatch(const Matrix& out, int64_t row, int64_t column, int64_t count, f
   rowKernels().store(element(rowOf(out, row), out.dtype, column), out.dtype, values, count);
 }
 
+/** The product with a single row of activations: as fast as the weights can be read. */
+void multiplyRow(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias, int64_t begin,
+                 int64_t end) {
+  Activations activations;
+  activations.load(x, 0, 1);
+  float sums[kWidePanel];
+  for (int64_t n = begin; n < end; n += kWidePanel) {
+    const int64_t count = std::min(kWidePanel, end - n);
+    rowKernels().dots(sums, activations.data, rowOf(weight, n), weight.dtype, weight.stride, count, weight.columns);
+    storePatch(out, 0, n, count, sums, bias);
+  }
+}
+
+/** One block of rows times one panel of columns. */
+struct Patch {
+  int64_t row, rows, column, columns;
+
+  Patch(const Cut& cut, int64_t job, const Matrix& out) {
+    row = job / cut.panels * cut.blockRows;
+    rows = std::min(cut.blockRows, out.rows - row);
+    column = job % cut.panels * cut.panelColumns;
+    columns = std::min(cut.panelColumns, out.columns - column);
+  }
+};
+
+/** sums[r, n] of a patch: depth in stretches of kDepthBlock whatever the panel's depth, for the sums' order. */
+void multiply(float* sums, float* panel, const Activations& x, const Matrix& weight, const Patch& patch, const Cut& cut) {
+  const int64_t depth = weight.columns, width = (patch.columns + kTileColumns - 1) / kTileColumns * kTileColumns;
+  for (int64_t first = 0; first < depth; first += cut.panelDepth) {
+    const int64_t loaded = std::min(cut.panelDepth, depth - first);
+    loadPanel(panel, weight, patch.column, patch.columns, width, first, loaded);
+    for (int64_t start = 0; start < loaded; start += kDepthBlock) {
+      const int64_t stretch = padded(std::min(kDepthBlock, loaded - start));
+      rowKernels().tile(sums, cut.panelColumns, x.data + first + start, x.stride, patch.rows, panel + start,
+                        padded(loaded), width, stretch, first + start > 0);
+    }
+  }
+}
+
 }  // namespace
 
 void CpuOps::linear(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias, Stream&) {
-  const int64_t depth = weight.columns, columns = weight.rows;
-  const Cut cut(x.rows, columns, depth);
-  const int64_t grain = kMultipliesPerRange / (cut.blockRows * cut.panelColumns * depth) + 1;
+  if (x.rows == 1) {
+    pool_.parallelFor(weight.rows, kMultipliesPerRange / weight.columns + 1, [&](int64_t begin, int64_t end) {
+      multiplyRow(out, x, weight, bias, begin, end);
+    });
+    return;
+  }
+  const Cut cut(x.rows, weight.rows, weight.columns);
+  const int64_t grain = kMultipliesPerRange / (cut.blockRows * cut.panelColumns * weight.columns) + 1;
 
   pool_.parallelFor(cut.blocks * cut.panels, grain, [&](int64_t begin, int64_t end) {
     Activations activations;
-    float* panel = scratch(ScratchUse::kWeight, cut.panelColumns * padded(std::min(depth, kDepthBlock)));
+    float* panel = scratch(ScratchUse::kWeight, cut.panelColumns * padded(cut.panelDepth));
     float* sums = scratch(ScratchUse::kOutput, cut.blockRows * cut.panelColumns);
     for (int64_t job = begin; job < end; ++job) {
-      const int64_t row = job / cut.panels * cut.blockRows, rows = std::min(cut.blockRows, x.rows - row);
-      const int64_t column = job % cut.panels * cut.panelColumns, count = std::min(cut.panelColumns, columns - column);
-      const int64_t width = (count + kTileColumns - 1) / kTileColumns * kTileColumns;
-      if (job == begin || column == 0) activations.load(x, row, rows);
-      for (int64_t start = 0; start < depth; start += kDepthBlock) {
-        const int64_t stretch = std::min(kDepthBlock, depth - start);
-        loadPanel(panel, weight, column, count, width, start, stretch);
-        rowKernels().tile(sums, cut.panelColumns, activations.data + start, activations.stride, rows, panel,
-                          padded(stretch), width, padded(stretch), start > 0);
-      }
-      for (int64_t r = 0; r < rows; ++r) {
-        storePatch(out, row + r, column, count, sums + r * cut.panelColumns, bias);
+      const Patch patch(cut, job, out);
+      if (job == begin || patch.column == 0) activations.load(x, patch.row, patch.rows);
+      multiply(sums, panel, activations, weight, patch, cut);
+      for (int64_t r = 0; r < patch.rows; ++r) {
+        storePatch(out, patch.row + r, patch.column, patch.columns, sums + r * cut.panelColumns, bias);
       }
     }
   });

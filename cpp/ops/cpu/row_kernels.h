@@ -18,7 +18,7 @@ constexpr int64_t padded(int64_t count) { return (count + kPadding - 1) / kPaddi
 
 /**
  * All arithmetic is fp32. The order of a sum depends on its length alone, never on how many rows or columns
- * are computed together.
+ * are computed together: `dots` and `tile` give the same bits.
  */
 struct RowKernels {
   const char* name;  // "avx512", "avx2" or "baseline"
@@ -26,6 +26,9 @@ struct RowKernels {
   void (*load)(float* to, const void* from, DType dtype, int64_t count);
   void (*store)(void* to, DType dtype, const float* from, int64_t count);
 
+  /** out[n] = Σ_k x[k] · weight[n, k], weights as they are stored: the product with one row of activations, x padded. */
+  void (*dots)(float* out, const float* x, const void* weight, DType dtype, int64_t stride, int64_t rows,
+               int64_t depth);
   /** out[m, n] (+)= Σ_k x[m, k] · weight[n, k], both padded fp32, depth ≤ kDepthBlock. */
   void (*tile)(float* out, int64_t outStride, const float* x, int64_t xStride, int64_t rows, const float* weight,
                int64_t weightStride, int64_t columns, int64_t depth, bool accumulate);

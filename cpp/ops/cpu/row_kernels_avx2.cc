@@ -2,6 +2,8 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
+#include <immintrin.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,6 +16,7 @@
 #else
 #pragma GCC target("avx2,fma,f16c,bmi2")
 #pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed between inlined functions only
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // of gcc 12, in the intrinsics themselves
 #endif
 
 #define OCTAVO_LANES 8

@@ -2,6 +2,8 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
+#include <immintrin.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,6 +16,7 @@
 #else
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
 #pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed between inlined functions only
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // of gcc 12, in the intrinsics themselves
 #endif
 
 #define OCTAVO_LANES 16

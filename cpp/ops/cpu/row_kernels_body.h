@@ -132,7 +132,7 @@ void weightedSum(float* sum, float correction, const float* weights, const float
 }
 
 constexpr RowKernels makeRowKernels(const char* name) {
-  return {name, load, store, tile, sumOfSquares, maximum, exponentials,
+  return {name, load, store, dots, tile, sumOfSquares, maximum, exponentials,
           add, scale, scaleByWeight, swiglu, rotate, weightedSum};
 }
 

@@ -128,16 +128,20 @@ int32_t pick(float* z, float* weights, int32_t count, const SamplingParams& para
   return draw(weights, count, uniform(params.seed, params.position));
 }
 
-float logSumExp(const float* logits, float* space, int64_t count) {
-  const float largest = rowKernels().maximum(logits, count);
-  if (largest == kLowest) return kLowest;
-  std::copy(logits, logits + count, space);
-  return largest + std::log(rowKernels().exponentials(space, largest, count));
-}
+/** What turns a row's logits into log-probabilities. */
+struct LogTotal {
+  float largest, logSum;
 
-float logProbability(float logit, float logTotal) { return logit == kLowest ? kLowest : logit - logTotal; }
+  LogTotal(const float* logits, float* space, int64_t count) : largest(rowKernels().maximum(logits, count)), logSum(0) {
+    if (largest == kLowest) return;
+    std::copy(logits, logits + count, space);
+    logSum = std::log(rowKernels().exponentials(space, largest, count));
+  }
 
-void reportTop(const SampleArguments& arguments, int64_t row, const float* logits, float logTotal) {
+  float logprob(float logit) const { return logit == kLowest ? kLowest : (logit - largest) - logSum; }
+};
+
+void reportTop(const SampleArguments& arguments, int64_t row, const float* logits, const LogTotal& total) {
   const Better better{logits};
   int32_t best[20];
   int32_t kept = 0;
@@ -150,7 +154,7 @@ void reportTop(const SampleArguments& arguments, int64_t row, const float* logit
   }
   for (int32_t i = 0; i < kept; ++i) {
     arguments.topTokens[row * arguments.topCount + i] = best[i];
-    arguments.topLogprobs[row * arguments.topCount + i] = logProbability(logits[best[i]], logTotal);
+    arguments.topLogprobs[row * arguments.topCount + i] = total.logprob(logits[best[i]]);
   }
 }
 
@@ -160,8 +164,8 @@ void sampleRow(const SampleArguments& arguments, int64_t row) {
   float* z = scratch(ScratchUse::kLogits, 2 * static_cast<size_t>(arguments.vocabulary));
   float* weights = z + arguments.vocabulary;
   cleanLogits(logits, arguments.vocabulary);
-  const float logTotal = logSumExp(logits, weights, arguments.vocabulary);
-  if (arguments.topCount > 0) reportTop(arguments, row, logits, logTotal);
+  const LogTotal total(logits, weights, arguments.vocabulary);
+  if (arguments.topCount > 0) reportTop(arguments, row, logits, total);
 
   std::copy(logits, logits + arguments.vocabulary, z);
   applyBiases(z, arguments, params);
@@ -174,7 +178,7 @@ void sampleRow(const SampleArguments& arguments, int64_t row) {
   }
   const int32_t token = pick(z, weights, arguments.sampled, params);
   arguments.tokens[row] = token;
-  arguments.logprobs[row] = logProbability(logits[token], logTotal);
+  arguments.logprobs[row] = total.logprob(logits[token]);
 }
 
 }  // namespace

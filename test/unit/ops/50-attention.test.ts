@@ -1,0 +1,4 @@
+import { attentionCases, kvWriteCases } from '../../ops-cases/attention.js'
+import { holdCpuToReference } from './cases.js'
+
+holdCpuToReference([...kvWriteCases(), ...attentionCases()])

@@ -1,0 +1,64 @@
+import { Device, liveObjects, sample } from '../../../lib/ops/index.js'
+import { Random } from '../../ops-cases/random.js'
+import { philox } from '../../ops-cases/reference-sampling.js'
+import {
+  checkSamples,
+  oddLogitsCases,
+  runSampling,
+  samplingCases,
+} from '../../ops-cases/sampling.js'
+
+describe('sampling on the CPU', () => {
+  let cpu: Device
+  beforeAll(() => {
+    cpu = Device.open('cpu')
+  })
+  afterAll(() => {
+    expect(cpu.ledger()).toEqual([])
+    cpu.dispose()
+    expect(liveObjects()).toEqual({ engines: 0, devices: 0, buffers: 0 })
+  })
+
+  const cases = [...samplingCases(), ...oddLogitsCases()]
+  test.each(cases.map((one) => [one.name, one] as const))('%s', (_, one) => {
+    checkSamples(one, runSampling(one, cpu))
+  })
+
+  test('the generator gives the known answers of the Random123 distribution', () => {
+    const ones = 0xffffffff
+    expect(philox([0, 0, 0, 0], 0n)).toEqual([0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8])
+    expect(philox([ones, ones, ones, ones], 2n ** 64n - 1n)).toEqual([
+      0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd,
+    ])
+  })
+
+  test('draws follow the distribution', () => {
+    const logits = [0, Math.log(2), Math.log(3), Math.log(4)]
+    const counts = [0, 0, 0, 0]
+    const draws = 20000
+    using buffer = cpu.buffer('fp32', [draws, 4])
+    buffer.write(Array.from({ length: draws }, () => logits).flat())
+    const params = Array.from({ length: draws }, (_, position) => ({ seed: 42n, position }))
+    for (const token of sample(buffer, params).tokens) counts[token]!++
+    const chiSquare = counts.reduce((sum, count, token) => {
+      const expected = (draws * (token + 1)) / 10
+      return sum + (count - expected) ** 2 / expected
+    }, 0)
+    expect(chiSquare).toBeLessThan(16.27) // 3 degrees of freedom, one in a thousand
+  })
+
+  test('a row is drawn alike alone, in a batch and on one thread', () => {
+    const random = new Random(3)
+    const rows = Array.from({ length: 5 }, () => random.values(1000, 'fp32', 2))
+    const params = rows.map((_, position) => ({ temperature: 0.9, topP: 0.9, seed: 7n, position }))
+    const one = { name: 'rows', sampled: 1000, topCount: 5, rows, params }
+    const together = runSampling(one, cpu)
+    using single = Device.open('cpu', { threads: 1 })
+    expect(runSampling(one, single)).toEqual(together)
+    rows.forEach((row, r) => {
+      const alone = runSampling({ ...one, rows: [row], params: [params[r]!] }, cpu)
+      expect(alone.tokens[0]).toBe(together.tokens[r])
+      expect(alone.logprobs[0]).toBe(together.logprobs[r])
+    })
+  })
+})
