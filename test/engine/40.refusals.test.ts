@@ -1,5 +1,5 @@
 /** Everything that is refused, and how. Nothing refused leaves a trace. */
-import type { NativeEngineOptions, NativeLoad, NativeRequest } from '../../lib/native.js'
+import type { NativeEngineOptions, NativeLoad } from '../../lib/native.js'
 import { story } from '../helpers/goldens.js'
 import {
   blockBytes,
@@ -101,7 +101,7 @@ describe('a request', () => {
     ['temperature', null],
   ])('whose %s is %p is invalid by name', (field, value) => {
     const { code, message } = refusal(() =>
-      engine.native.submit(session, { ...greedy, [field]: value } as unknown as NativeRequest),
+      engine.native.submit(session, { ...greedy, [field]: value }),
     )
     expect(code).toBe('OCTAVO_INVALID_ARGUMENT')
     expect(message).toContain(field)

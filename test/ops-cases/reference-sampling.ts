@@ -36,7 +36,7 @@ export function adjust(logits: ArrayLike<number>, options: SamplingOptions): num
     z[token] = z[token]! > 0 ? z[token]! / penalty : z[token]! * penalty
     const count = history!.counts[i]!
     if (count > 0) {
-      z[token]! -= (options.frequencyPenalty ?? 0) * count + (options.presencePenalty ?? 0)
+      z[token] -= (options.frequencyPenalty ?? 0) * count + (options.presencePenalty ?? 0)
     }
   })
   return z.map(clean)

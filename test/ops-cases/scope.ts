@@ -1,7 +1,7 @@
 /** Tensors on a device for one case, with poison wherever an op has no business. */
 import { decode, encode, arrayTypes } from '../../lib/ops/dtype.js'
 import type { FloatDType } from '../../lib/ops/dtype.js'
-import { DeviceBuffer } from '../../lib/ops/index.js'
+import type { DeviceBuffer } from '../../lib/ops/index.js'
 import type { Device, HeadsView, MatrixView } from '../../lib/ops/index.js'
 
 /** A tensor whose rows lie `gap` elements apart, with NaN before, between and after them. */
