@@ -74,7 +74,7 @@ export class Engine {
    * ```
    */
   static async load(path?: string, options?: EngineOptions): Promise<Engine> {
-    const stack = creationStack(1)
+    const stack = creationStack()
     if (path !== undefined && (typeof path !== 'string' || path === '')) {
       throw invalid('path', path, 'the path of a model folder')
     }

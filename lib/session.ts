@@ -49,7 +49,7 @@ export class Session {
     } catch (error) {
       throw fromNative(error)
     }
-    this.#stack = creationStack(2)
+    this.#stack = creationStack()
     const { id } = this
     watch(this, {
       what: `Session ${id}`,

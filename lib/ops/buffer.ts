@@ -32,7 +32,7 @@ export class DeviceBuffer<D extends DType = DType> implements Disposable {
     this.length = elementsOf(shape)
     watch(this, {
       what: 'a DeviceBuffer',
-      stack: creationStack(3),
+      stack: creationStack(),
       release: () => callOps((ops) => ops.destroyBuffer({ buffer: handle })),
     })
   }

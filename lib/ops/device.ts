@@ -40,7 +40,7 @@ export class Device implements Disposable {
     this.info = info
     watch(this, {
       what: 'a Device',
-      stack: creationStack(2),
+      stack: creationStack(),
       release: () => callOps((ops) => ops.close({ device: handle })),
     })
   }

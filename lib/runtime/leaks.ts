@@ -1,4 +1,5 @@
 /** Names and releases handles that were garbage-collected without being disposed. */
+import { dirname, sep } from 'node:path'
 
 /** `code` of the process warning. */
 export const undisposedCode = 'OCTAVO_UNDISPOSED'
@@ -31,13 +32,16 @@ export function unwatch(handle: object): void {
   registry.unregister(handle)
 }
 
+/** Frames of this package are not the user's. */
+const packageFolder = dirname(__dirname) + sep
+
 /**
- * Where the user's code stands, `ours` frames below the caller of this. A string at once: an Error whose
- * stack is not formatted yet keeps the receivers of its frames alive.
+ * Where the user's code stands: the frames outside this package. A string at once: an Error whose stack is
+ * not formatted yet keeps the receivers of its frames alive.
  */
-export function creationStack(ours: number): string {
+export function creationStack(): string {
   const holder: { stack?: string } = {}
   Error.captureStackTrace(holder, creationStack)
-  const frames = (holder.stack ?? '').split('\n').slice(1 + ours)
-  return ['created', ...frames].join('\n')
+  const frames = (holder.stack ?? '').split('\n').slice(1)
+  return ['created', ...frames.filter((frame) => !frame.includes(packageFolder))].join('\n')
 }

@@ -44,7 +44,7 @@ test('handles that are dropped are released and named', async () => {
     ])
     for (const [, { code, detail }] of calls) {
       expect(code).toBe('OCTAVO_UNDISPOSED')
-      expect(detail).toMatch(/^created\n +at .*80-lifetime\.test/)
+      expect(detail).toMatch(/^created\n\s+at .*80-lifetime\.test/)
     }
   } finally {
     emit.mockRestore()
