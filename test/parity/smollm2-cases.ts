@@ -48,7 +48,7 @@ function defineTests({ cases, passage }: Smollm2Golden, run: Smollm2Run): void {
     expect(loadNative().liveObjects()).toEqual({ engines: 0, devices: 0, buffers: 0 })
   })
 
-  test.each(cases)('ids of $text', ({ text, ids }) => {
+  test.each(cases)('ids of %#', ({ text, ids }) => {
     expect(engine.tokenizer!.encode(text, { addSpecialTokens: false })).toEqual(ids)
   })
 
@@ -95,7 +95,7 @@ function defineTests({ cases, passage }: Smollm2Golden, run: Smollm2Run): void {
 
   const chats = cases.filter((one): one is ChatCase => one.kind === 'chat')
 
-  test.each(chats)('chat: $text', async ({ prompt, ids, greedy, margin, completion }) => {
+  test.each(chats)('chat %#', async ({ prompt, ids, greedy, margin, completion }) => {
     await using session = engine.createSession()
     const { text, tokens, usage, finishReason } = await session.chat(prompt).result
     expect(usage.promptTokens).toBe(ids.length)
