@@ -1,6 +1,7 @@
 #include "binding/testing.h"
 
 #include "binding/testing/cache_handle.h"
+#include "binding/testing/host_calls.h"
 #include "binding/testing/memory_handle.h"
 #include "binding/testing/model_calls.h"
 #include "binding/testing/model_handle.h"
@@ -13,6 +14,7 @@ void initTesting(Napi::Env env, Napi::Object exports) {
   testing.Set("Cache", testing::CacheHandle::define(env));
   testing.Set("Model", testing::ModelHandle::define(env));
   testing::defineModelCalls(env, testing);
+  testing::defineHostCalls(env, testing);
   exports.Set("testing", testing);
 }
 

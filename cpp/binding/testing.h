@@ -1,4 +1,4 @@
-// `addon.testing`: the memory, kv and model floors as handles, for the property tests. Not for users.
+// `addon.testing`: the base, device, memory, kv and model floors as handles, for the property tests. Not for users.
 #pragma once
 
 #include <napi.h>

@@ -6,6 +6,7 @@ import {
   listDevices,
 } from '../../../lib/ops/index.js'
 import { loadNative } from '../../../lib/native.js'
+import { version } from '../../../package.json'
 
 const none = { engines: 0, devices: 0, buffers: 0 }
 
@@ -23,7 +24,6 @@ describe('opening devices', () => {
   afterEach(() => expect(liveObjects()).toEqual(none))
 
   test('the addon is of this package', () => {
-    const { version } = require('../../../package.json') as { version: string }
     const native = loadNative()
     expect(native.version).toBe(version)
     expect(native.buildInfo.compiler).toMatch(/\w+ \d+/)

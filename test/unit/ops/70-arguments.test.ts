@@ -244,7 +244,8 @@ test('the addon itself survives arguments of any kind', () => {
     {},
   ]
   for (const name of Object.keys(native) as (keyof NativeOps)[]) {
-    const callable = native[name] as (...values: unknown[]) => unknown
+    const callable = (...values: unknown[]): unknown =>
+      (native[name] as (...values: unknown[]) => unknown)(...values)
     for (const first of junk) {
       for (const second of junk) {
         if (name === 'close' || name === 'destroyBuffer') continue
