@@ -109,10 +109,10 @@ void ThreadPool::parallelFor(int64_t count, int64_t grain,
                              const std::function<void(int64_t, int64_t)>& body) {
   if (count <= 0) return;
   const int64_t ranges = std::min<int64_t>(count / std::max<int64_t>(grain, 1), threads() * kRangesPerThread);
-  if (ranges <= 1 || threads() == 1) return body(0, count);
-
   State& state = *state_;
   std::lock_guard serial(state.serial);
+  if (ranges <= 1 || threads() == 1) return body(0, count);
+
   state.body = &body;
   state.count = count;
   state.ranges = ranges;

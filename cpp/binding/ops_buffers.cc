@@ -23,8 +23,7 @@ Napi::Value open(Napi::Env env, OpsTable& table, const Fields& fields) {
 }
 
 Napi::Value close(Napi::Env env, OpsTable& table, const Fields& fields) {
-  table.close(readHandle(fields, "device"));
-  return env.Undefined();
+  return Napi::Boolean::New(env, table.close(readHandle(fields, "device")));
 }
 
 Napi::Value deviceInfo(Napi::Env env, OpsTable& table, const Fields& fields) {
@@ -56,8 +55,7 @@ Napi::Value createBuffer(Napi::Env env, OpsTable& table, const Fields& fields) {
 }
 
 Napi::Value destroyBuffer(Napi::Env env, OpsTable& table, const Fields& fields) {
-  table.destroyBuffer(readHandle(fields, "buffer"));
-  return env.Undefined();
+  return Napi::Boolean::New(env, table.destroyBuffer(readHandle(fields, "buffer")));
 }
 
 /** [offset, offset + bytes) of a buffer. */

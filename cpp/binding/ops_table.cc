@@ -29,12 +29,13 @@ Handle OpsTable::open(const std::string& id, int threads) {
   return opened->handle;
 }
 
-void OpsTable::close(Handle device) {
+bool OpsTable::close(Handle device) {
   const auto found = devices_.find(device);
-  if (found == devices_.end()) return;
+  if (found == devices_.end()) return false;
   settle(*found->second);
   std::erase_if(buffers_, [&](const auto& entry) { return entry.second.device == found->second; });
   devices_.erase(found);
+  return true;
 }
 
 OpenDevice& OpsTable::device(Handle device) const {
@@ -52,11 +53,12 @@ Handle OpsTable::createBuffer(Handle device, size_t bytes, const std::string& ta
   return handle;
 }
 
-void OpsTable::destroyBuffer(Handle buffer) {
+bool OpsTable::destroyBuffer(Handle buffer) {
   const auto found = buffers_.find(buffer);
-  if (found == buffers_.end()) return;
+  if (found == buffers_.end()) return false;
   settle(*found->second.device);
   buffers_.erase(found);
+  return true;
 }
 
 const Buffer& OpsTable::buffer(Handle buffer) const {

@@ -40,15 +40,15 @@ class OpsTable {
 
   /** Throws what openDevice throws. */
   Handle open(const std::string& id, int threads);
-  /** Releases the device and every buffer on it. Unknown handles are fine. */
-  void close(Handle device);
+  /** Releases the device and every buffer on it. Unknown handles are fine: false. */
+  bool close(Handle device);
   /** Throws kDisposed. */
   OpenDevice& device(Handle device) const;
 
   /** Contents undefined. Throws kDisposed, kOutOfMemory, kInvalidArgument. */
   Handle createBuffer(Handle device, size_t bytes, const std::string& tag);
-  /** Waits for the device's work. Unknown handles are fine. */
-  void destroyBuffer(Handle buffer);
+  /** Waits for the device's work. Unknown handles are fine: false. */
+  bool destroyBuffer(Handle buffer);
   /** Throws kDisposed. */
   const Buffer& buffer(Handle buffer) const;
 

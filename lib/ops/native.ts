@@ -71,13 +71,15 @@ export interface NativeSamples {
 
 export interface NativeOps {
   open(fields: { id: string; threads: number }): number
-  close(fields: { device: number }): void
+  /** False when it was closed before. */
+  close(fields: { device: number }): boolean
   deviceInfo(fields: { device: number }): NativeDeviceInfo
   deviceMemoryUse(fields: { device: number }): NativeMemoryUse
   deviceLedger(fields: { device: number }): NativeLedgerLine[]
   synchronize(fields: { device: number }): void
   createBuffer(fields: { device: number; bytes: number; tag: string }): number
-  destroyBuffer(fields: { buffer: number }): void
+  /** False when it was gone before. */
+  destroyBuffer(fields: { buffer: number }): boolean
   writeBuffer(fields: { buffer: number; offset: number; bytes: Uint8Array }): void
   readBuffer(fields: { buffer: number; offset: number; bytes: Uint8Array }): void
   fillBuffer(fields: { buffer: number; offset: number; count: number; value: number }): void

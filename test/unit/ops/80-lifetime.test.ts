@@ -23,32 +23,57 @@ function collectGarbage(): () => void {
   return runInNewContext('gc') as () => void
 }
 
-test('handles that are dropped are released and named', async () => {
+/** Drops what `make` returns and waits until `gone`; the warnings since, as [kind, where]. */
+async function warningsAfterDropping(
+  make: () => unknown,
+  gone: () => boolean,
+): Promise<[string, string][]> {
   const emit = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
   try {
-    ;(() => {
-      const device = Device.open('cpu', { threads: 1 })
-      device.buffer('fp32', 100)
-      device.buffer('fp32', 100).dispose()
-    })()
+    make()
     const gc = collectGarbage()
-    for (let tries = 0; tries < 200 && liveObjects().devices > 0; tries++) {
+    for (let tries = 0; tries < 200 && !gone(); tries++) {
       gc()
       await sleep(5)
     }
-    expect(liveObjects()).toEqual(none)
     const calls = emit.mock.calls as unknown as [string, { code: string; detail: string }][]
-    expect(calls.map(([message]) => message.split(' was')[0]).sort()).toEqual([
-      'a Device',
-      'a DeviceBuffer',
-    ])
-    for (const [, { code, detail }] of calls) {
-      expect(code).toBe('OCTAVO_UNDISPOSED')
-      expect(detail).toMatch(/^created\n\s+at .*80-lifetime\.test/)
-    }
+    const ours = calls.filter(([, { code }]) => code === 'OCTAVO_UNDISPOSED')
+    return ours.map(([message, { detail }]) => [message.split(' was')[0]!, detail])
   } finally {
     emit.mockRestore()
   }
+}
+
+test('a buffer that is dropped is released and named', async () => {
+  using device = Device.open('cpu', { threads: 1 })
+  const make = () => [device.buffer('fp32', 100), device.buffer('fp32', 9).dispose()]
+  const warnings = await warningsAfterDropping(make, () => liveObjects().buffers === 0)
+  expect(warnings).toEqual([
+    ['a DeviceBuffer', expect.stringMatching(/^created\n\s+at .*80-lifetime\.test/)],
+  ])
+  expect(device.ledger()).toEqual([])
+})
+
+test('a device that is dropped is released and named, with what lies on it', async () => {
+  const make = () => Device.open('cpu', { threads: 1 }).buffer('fp32', 100).length
+  const warnings = await warningsAfterDropping(make, () => liveObjects().devices === 0)
+  expect(liveObjects()).toEqual(none)
+  expect(warnings).toContainEqual([
+    'a Device',
+    expect.stringMatching(/^created\n\s+at .*80-lifetime\.test/),
+  ])
+})
+
+test('buffers that went with their device are not named', async () => {
+  let collected = false
+  const registry = new FinalizationRegistry(() => (collected = true))
+  const make = (): void => {
+    const device = Device.open('cpu', { threads: 1 })
+    registry.register(device.buffer('fp32', 100), undefined)
+    device.dispose()
+  }
+  expect(await warningsAfterDropping(make, () => collected)).toEqual([])
+  expect(liveObjects()).toEqual(none)
 })
 
 test('a buffer keeps its device alive', async () => {
