@@ -133,7 +133,6 @@ export interface NativeTesting {
   buildBatch(sequences: Sequence[], blockSize: number, limits: BatchLimits): BuiltBatch
 }
 
-// eslint-disable-next-line @typescript-eslint/no-require-imports
 const load = require('node-gyp-build') as (root: string) => { testing: NativeTesting }
 
 export const testing: NativeTesting = load(join(__dirname, '../..')).testing

@@ -1,8 +1,17 @@
 /** An empty project on a machine that has node, npm and sh and nothing else. */
 import { execFile, execFileSync, type ExecFileException } from 'node:child_process'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 
 export const root = join(__dirname, '..', '..')
 
@@ -63,4 +72,18 @@ function bareEnvironment(bin: string): NodeJS.ProcessEnv {
     ([name]) => !/^(npm_|OCTAVO_|NODE_|LD_)/i.test(name),
   )
   return { ...Object.fromEntries(own), PATH: bin }
+}
+
+/** A folder with links to everything on PATH but one tool. */
+export function createPathWithout(tool: string, folder: string): string {
+  mkdirSync(folder)
+  const path = (process.env['PATH'] ?? '').split(delimiter)
+  const taken = new Set([tool])
+  for (const from of path.filter((entry) => existsSync(entry))) {
+    for (const name of readdirSync(from).filter((name) => !taken.has(name))) {
+      symlinkSync(join(from, name), join(folder, name))
+      taken.add(name)
+    }
+  }
+  return folder
 }

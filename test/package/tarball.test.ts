@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createConsumer, root, type Consumer } from './consumer.js'
+import { createConsumer, createPathWithout, root, type Consumer } from './consumer.js'
 import { startRegistry } from './registry.js'
 
 jest.setTimeout(1_800_000)
@@ -217,20 +217,31 @@ describe('an install without a compiler', () => {
 })
 
 describe('a source build in the project', () => {
+  const command = ['octavo', 'generate', prompt, '--temperature', '0', '--max-new-tokens', '40']
+
+  const build = async (path: string | undefined, ...options: string[]): Promise<string> => {
+    const { status, stderr } = await consumer.run('npx', ['octavo', 'build', ...options], {
+      PATH: path,
+    })
+    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' })
+    return stderr
+  }
+
   it('compiles with cmake and is what loads from then on', async () => {
-    const built = await consumer.run('npx', ['octavo', 'build', '--cuda', 'off'], {
-      PATH: process.env['PATH'],
-    })
-    expect({ status: built.status, stderr: built.status === 0 ? '' : built.stderr }).toEqual({
-      status: 0,
-      stderr: '',
-    })
+    await build(process.env['PATH'], '--cuda', 'off')
     const script = `console.log(require('node-gyp-build').path(require('path').dirname(require.resolve('octavo/package.json'))))`
-    expect((await consumer.run('node', ['-e', script])).stdout).toMatch(
-      /build\/Release\/octavo\.node\n$/,
-    )
-    const args = ['octavo', 'generate', prompt, '--temperature', '0', '--max-new-tokens', '40']
-    expectGolden((await consumer.run('npx', args)).stdout.trim())
+    const loaded = await consumer.run('node', ['-e', script])
+    expect(loaded.stdout).toMatch(/build\/Release\/octavo\.node\n$/)
+    expectGolden((await consumer.run('npx', command)).stdout.trim())
+  })
+
+  it('compiles with the node-gyp of npm where there is no cmake, and says so', async () => {
+    const folder = join(consumer.folder, 'node_modules', 'octavo', 'build')
+    rmSync(folder, { recursive: true })
+    const said = await build(createPathWithout('cmake', join(consumer.folder, '..', 'tools')))
+    expect(said).toMatch(/octavo: cmake is not on PATH: building with node-gyp, for the CPU only/)
+    expect(existsSync(join(folder, 'Release', 'octavo.node'))).toBe(true)
+    expectGolden((await consumer.run('npx', command)).stdout.trim())
   })
 })
 

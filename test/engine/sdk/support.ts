@@ -20,7 +20,6 @@ interface Golden {
 }
 
 export const golden: readonly [Golden, Golden] = (() => {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports
   return require(join(stories, 'golden-greedy.json')) as [Golden, Golden]
 })()
 

@@ -9,7 +9,7 @@ interface Rows {
   mergeRows(old: object[], added: object[]): Record<string, unknown>[]
   render(rows: object[]): string
 }
-// eslint-disable-next-line @typescript-eslint/no-require-imports
+ 
 const rows = require('../../../scripts/performance-rows.cjs') as Rows
 
 const row = {
