@@ -65,8 +65,8 @@ async function firstToken(engine) {
 
 /** The ledger and the driver's figure at one moment. */
 function moment(name, engine) {
-  const { freeBytes, processBytes } = driver()
   const ledger = engine?.memory()
+  const { freeBytes, processBytes } = ledger?.driver ?? driver()
   const session = ledger?.ledger
     .filter(({ owner }) => owner.kind === 'session')
     .reduce((sum, { bytes }) => sum + bytes, 0)
@@ -84,13 +84,11 @@ async function ledgerMoments(folder) {
   const engine = await Engine.load(folder, { device: options.device, dtype: options.dtype })
   table.push(moment('loaded', engine))
   const session = engine.createSession()
-  let pieces = 0
-  for await (const _ of session.generate(promptOf(4, 1), { ...greedy, maxNewTokens: newTokens })) {
-    if (++pieces === 50) {
-      table.push(moment('mid-stream', engine))
-      break
-    }
-  }
+  const pieces = session.generate(promptOf(4, 1), { ...greedy, maxNewTokens: newTokens })
+  const stream = pieces[Symbol.asyncIterator]()
+  for (let taken = 0; taken < 50; taken++) await stream.next()
+  table.push(moment('mid-stream', engine))
+  await stream.return()
   session.dispose()
   table.push(moment('session disposed', engine))
   engine.dispose()
