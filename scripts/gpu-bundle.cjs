@@ -3,17 +3,21 @@
 Makes a folder that runs test/gpu on another machine with an NVIDIA card: no npm, no compiler, no network there.
 
   node scripts/gpu-bundle.cjs [--out .gpu] [--tests test/gpu]… [--addon build/Release/octavo.node]
-                              [--include FILE_OR_FOLDER[=PATH]]… [--model FILE_OR_FOLDER[=NAME]]… [--piece-mb 60]
+                              [--shared PATH=NAME]… [--model PATH=NAME]… [--piece-mb 60]
 
-  OUT/run.sh        unpacks beside everything else (to $OCTAVO_GPU_HOME, default /tmp/octavo-gpu) and runs jest;
-                    arguments go to jest: sh run.sh 20-ops -t linear
-  OUT/node.xz       this node, stripped
-  OUT/app.tar.xz    addon, lib and tests compiled to JavaScript, models/, jest and our dependencies
-  OUT/models/…      with --model only: NAME.000, NAME.001 …, pieces of at most --piece-mb, and keep.sh
+  OUT/run.sh       unpacks everything to $OCTAVO_GPU_HOME (default /tmp/octavo-gpu) once and runs jest;
+                   arguments go to jest: sh run.sh 21-linear -t bf16
+  OUT/node.xz      this node, stripped
+  OUT/app.tar.xz   addon, lib and tests compiled to JavaScript, models/, jest and our dependencies, and what
+                   --shared names: small files that tests look for under shared/NAME (test/shared.ts)
+  OUT/models/…     with --model only: pieces of at most --piece-mb each, their checksums, and keep.sh
 
-node.xz and app.tar.xz together stay under 60 MB (checked). A model that is bigger travels apart, a piece or several a
-journey: `sh models/keep.sh` on the other machine takes the pieces that have come, and once all are there joins and
-checks them into $OCTAVO_GPU_HOME/models/NAME; tests find them through OCTAVO_GPU_MODELS, which run.sh sets.
+node.xz and app.tar.xz together stay under 60 MB (checked). A bigger model travels apart, one piece or several a
+journey: `sh models/keep.sh` there takes the pieces that have come and, once all of a model's have, checks and joins
+them to shared/NAME. For example, the real chat model of the tests:
+
+  node scripts/gpu-bundle.cjs --shared ../shared/tools/expand-gguf.mjs=tools/expand-gguf.mjs \
+                              --model ../shared/models/smollm2-135m=models/smollm2-135m
 */
 'use strict'
 const { execFileSync } = require('node:child_process')
@@ -30,7 +34,7 @@ const { values: options } = parseArgs({
     out: { type: 'string', default: '.gpu' },
     tests: { type: 'string', multiple: true, default: ['test/gpu'] },
     addon: { type: 'string', default: 'build/Release/octavo.node' },
-    include: { type: 'string', multiple: true, default: [] },
+    shared: { type: 'string', multiple: true, default: [] },
     model: { type: 'string', multiple: true, default: [] },
     'piece-mb': { type: 'string', default: '60' },
   },
@@ -41,11 +45,12 @@ function fail(message) {
   process.exit(1)
 }
 
-/** `from=to` or `from`, whose `to` is its last name. */
+/** `PATH=NAME` */
 function pair(argument) {
   const [from, to] = argument.split('=')
+  if (!to) fail(`${argument} is not of the form PATH=NAME`)
   if (!fs.existsSync(from)) fail(`${from} does not exist`)
-  return { from: resolve(from), to: to ?? basename(from) }
+  return { from: fs.realpathSync(from), to }
 }
 
 /** Folders of node_modules that `names` need, through the lock file. */
@@ -108,7 +113,6 @@ function writeApp(stage) {
       return !skipped.test(path) && !inner.split('/').includes('node_modules')
     })
   }
-  for (const { from, to } of options.include.map(pair)) copy(from, join(stage, to))
   const config = {
     testEnvironment: 'node',
     roots: options.tests.map((folder) => `<rootDir>/${folder}`),
@@ -131,29 +135,31 @@ home=\${OCTAVO_GPU_HOME:-/tmp/octavo-gpu}
 stamp=$(cksum "$here/node.xz" "$here/app.tar.xz" | cut -d ' ' -f 1,2 | tr '\\n' ' ')
 if [ "$(cat "$home/stamp" 2>/dev/null)" != "$stamp" ]; then
   rm -rf "$home/app" "$home/stamp"
-  mkdir -p "$home/app"
+  mkdir -p "$home"
   xz -dc "$here/node.xz" > "$home/node"
   chmod +x "$home/node"
-  xz -dc "$here/app.tar.xz" | tar -xf - -C "$home/app"
+  xz -dc "$here/app.tar.xz" | tar -xf - -C "$home"
   echo "$stamp" > "$home/stamp"
 fi
-export OCTAVO_GPU_MODELS="$home/models"
 cd "$home/app"
 exec "$home/node" node_modules/jest/bin/jest.js --ci "$@"
 `
 
 const keepScript = `#!/bin/sh
-# Takes the pieces that lie beside this script; joins and checks a model once all its pieces have come.
+# Takes the pieces that lie beside this script; checks and joins a model once all its pieces have come.
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 home=\${OCTAVO_GPU_HOME:-/tmp/octavo-gpu}
-mkdir -p "$home/pieces" "$home/models"
+mkdir -p "$home/pieces" "$home/shared"
 cp "$here"/* "$home/pieces"
-for list in "$home/pieces"/*.pieces; do
-  name=$(basename "$list" .pieces)
-  [ -e "$home/models/$name" ] && continue
-  if (cd "$home/pieces" && sha256sum -c --quiet "$list") 2>/dev/null; then
-    (cd "$home/pieces" && cut -c 67- "$list" | xargs cat) | tar -xf - -C "$home/models"
+cd "$home/pieces"
+for sums in *.sums; do
+  name=$(basename "$sums" .sums)
+  [ -e "$name.done" ] && continue
+  if sha256sum -c --quiet "$sums" 2>/dev/null; then
+    cut -c 67- "$sums" | xargs cat | tar -xf - -C "$home/shared"
+    cut -c 67- "$sums" | xargs rm
+    touch "$name.done"
     echo "$name: complete"
   else
     echo "$name: waiting for more pieces"
@@ -161,14 +167,15 @@ for list in "$home/pieces"/*.pieces; do
 done
 `
 
-/** One tar of the model in pieces, and the list of their checksums. */
-function writePieces(folder, { from, to: name }) {
+/** One tar of the model, its names below NAME, in pieces, and their checksums. */
+function writePieces(folder, { from, to }) {
+  const name = to.replaceAll('/', '-')
   const tar = join(folder, `${name}.tar`)
-  const rename = `s,^${basename(from)},${name},`
+  const rename = `s,^${basename(from)},${to},`
   execFileSync('tar', ['-chf', tar, '--transform', rename, '-C', dirname(from), basename(from)])
   const size = Number(options['piece-mb']) * 1e6
   const file = fs.openSync(tar)
-  const lines = []
+  const sums = []
   for (let piece = 0; ; piece++) {
     const bytes = Buffer.alloc(size)
     const length = fs.readSync(file, bytes, 0, size, piece * size)
@@ -176,12 +183,16 @@ function writePieces(folder, { from, to: name }) {
     const content = bytes.subarray(0, length)
     const pieceName = `${name}.${String(piece).padStart(3, '0')}`
     fs.writeFileSync(join(folder, pieceName), content)
-    lines.push(`${createHash('sha256').update(content).digest('hex')}  ${pieceName}`)
+    sums.push(`${createHash('sha256').update(content).digest('hex')}  ${pieceName}`)
   }
   fs.closeSync(file)
   fs.rmSync(tar)
-  fs.writeFileSync(join(folder, `${name}.pieces`), `${lines.join('\n')}\n`)
-  console.log(`${name}: ${lines.length} pieces`)
+  fs.writeFileSync(join(folder, `${name}.sums`), `${sums.join('\n')}\n`)
+  console.log(`${to}: ${sums.length} pieces`)
+}
+
+function isNewer(path, than) {
+  return fs.statSync(path).mtimeMs > fs.statSync(than).mtimeMs
 }
 
 function main() {
@@ -191,13 +202,18 @@ function main() {
   fs.mkdirSync(stage, { recursive: true })
   if (!fs.existsSync(resolve(root, options.addon)))
     fail(`there is no addon at ${options.addon}: build it first`)
-  writeApp(stage)
+  fs.mkdirSync(join(stage, 'app'))
+  writeApp(join(stage, 'app'))
+  for (const { from, to } of options.shared.map(pair)) copy(from, join(stage, 'shared', to))
   const shell = (command) => execFileSync('sh', ['-c', command], { stdio: 'inherit' })
   shell(`tar -cf - -C '${stage}' . | xz -6 -T0 > '${join(out, 'app.tar.xz')}'`)
   fs.rmSync(stage, { recursive: true })
   const node = join(out, 'node')
-  execFileSync('strip', ['-o', node, process.execPath])
-  shell(`xz -6 -T0 -f '${node}'`)
+  const isPacked = fs.existsSync(`${node}.xz`) && isNewer(`${node}.xz`, process.execPath)
+  if (!isPacked) {
+    execFileSync('strip', ['-o', node, process.execPath])
+    shell(`xz -6 -T0 -f '${node}'`)
+  }
   fs.writeFileSync(join(out, 'run.sh'), runScript)
   const bytes = ['node.xz', 'app.tar.xz'].map((name) => fs.statSync(join(out, name)).size)
   console.log(

@@ -68,24 +68,29 @@ __device__ Best largest(const Values& values, int count, Scratch& scratch) {
   return blockBest(best, scratch);
 }
 
-/** ln Σ exp(logit) over the whole vocabulary, whose largest logit is `maximum`. */
-__device__ float logSumExp(const Row& row, float maximum) {
-  if (maximum == -INFINITY) return -INFINITY;
+/** What turns a logit into its log-probability. */
+struct LogTotal {
+  float maximum, logSum;  // ln Σ exp(logit − maximum) over the whole vocabulary
+  __device__ __forceinline__ float logprob(float logit) const {
+    return logit == -INFINITY ? -INFINITY : (logit - maximum) - logSum;
+  }
+};
+
+__device__ LogTotal logTotalOf(const Row& row, Scratch& scratch) {
+  Values values{row.logits, 1.0f};
+  float maximum = largest(values, row.vocabulary, scratch).value;
+  if (maximum == -INFINITY) return {maximum, 0.0f};
   float sum = 0;
-  forEach(Values{row.logits, 1.0f}, row.vocabulary, [&](int, float z) { sum += expf(z - maximum); });
-  return maximum + logf(blockSum<kThreads>(sum));
+  forEach(values, row.vocabulary, [&](int, float z) { sum += expf(z - maximum); });
+  return {maximum, logf(blockSum<kThreads>(sum))};
 }
 
-__device__ __forceinline__ float logProbability(float logit, float logTotal) {
-  return logit == -INFINITY ? -INFINITY : logit - logTotal;
-}
-
-/** The `count` largest untouched logits below `sampled`, best first. `maximum` is not below any of them. */
-__device__ void reportTop(const Row& row, float maximum, float logTotal, int count, int32_t* tokens, float* logprobs,
+/** The `count` largest untouched logits below `sampled`, best first. */
+__device__ void reportTop(const Row& row, const LogTotal& total, int count, int32_t* tokens, float* logprobs,
                           RowScratch& shared) {
   Values values{row.logits, 1.0f};
   uint64_t wanted = min(count, row.sampled);
-  Prefix prefix = shortestPrefix(values, row.sampled, maximum, Prefix{}, shared.scratch, shared.candidates,
+  Prefix prefix = shortestPrefix(values, row.sampled, total.maximum, Prefix{}, shared.scratch, shared.candidates,
                                  [](float) { return uint64_t{1}; }, [wanted](uint64_t) { return wanted; });
   if (threadIdx.x == 0) shared.topCount = 0;
   __syncthreads();
@@ -105,7 +110,7 @@ __device__ void reportTop(const Row& row, float maximum, float logTotal, int cou
       rank += left > right || (left == right && shared.topIds[other] < shared.topIds[own]);
     }
     tokens[rank] = shared.topIds[own];
-    logprobs[rank] = logProbability(shared.topLogits[own], logTotal);
+    logprobs[rank] = total.logprob(shared.topLogits[own]);
   }
   __syncthreads();
 }
@@ -205,18 +210,17 @@ __global__ void __launch_bounds__(kThreads) sampleKernel(const __grid_constant__
   int index = blockIdx.x;
   Row row{a.logits + static_cast<int64_t>(index) * a.vocabulary, a.vocabulary, a.sampled, a.params[index],
           a.history, a.biases, saved};
-  float maximum = largest(Values{row.logits, 1.0f}, row.vocabulary, shared.scratch).value;
-  float logTotal = logSumExp(row, maximum);
+  LogTotal total = logTotalOf(row, shared.scratch);
   if (a.topCount > 0) {
     int64_t first = static_cast<int64_t>(index) * a.topCount;
-    reportTop(row, maximum, logTotal, min(a.topCount, kMaxTop), a.topTokens + first, a.topLogprobs + first, shared);
+    reportTop(row, total, min(a.topCount, kMaxTop), a.topTokens + first, a.topLogprobs + first, shared);
   }
   __syncthreads();
   adjust(row);
   Best best = largest(Values{row.logits, 1.0f}, row.sampled, shared.scratch);
   bool isEmpty = best.value == -INFINITY;
   int token = isEmpty ? 0 : row.params.temperature == 0 ? best.id : drawToken(row, best.value, shared);
-  float logprob = isEmpty ? -INFINITY : logProbability(originalLogit(row, token, shared), logTotal);
+  float logprob = isEmpty ? -INFINITY : total.logprob(originalLogit(row, token, shared));
   if (threadIdx.x == 0) {
     a.tokens[index] = token;
     a.logprobs[index] = logprob;

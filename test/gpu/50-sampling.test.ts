@@ -43,7 +43,7 @@ describe.each([512, 49152, 151936])('a vocabulary of %i', (vocabulary) => {
     '%s logits: the tokens and log-probabilities of the CPU',
     (kind) => {
       const random = new Random(vocabulary + kind.length)
-      const rows = 48
+      const rows = 24
       const logits = random.values(rows * vocabulary, 'fp32', 4)
       if (kind === 'tied') logits.forEach((value, i) => (logits[i] = Math.round(value)))
       const params = Array.from({ length: rows }, () => randomOptions(random, vocabulary))

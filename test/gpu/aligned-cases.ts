@@ -35,7 +35,8 @@ export function alignedLinearCase(
       return { out: placed.read() }
     },
     reference: () => ({ out: rowReference.linear(inputs, weights, biases, shape) }),
-    tolerance: { relative: unit[out!] + 2 ** -21, absolute: 2 ** -19 * Math.sqrt(k) },
+    // Tensor cores cut off, rather than round, what each step of 16 adds to a sum.
+    tolerance: { relative: unit[out!] + 2 ** -19, absolute: 2 ** -19 * Math.sqrt(k) },
   }
 }
 
@@ -57,7 +58,7 @@ export function alignedLinearCases(): OpCase[] {
       }
     }
     // Enough tiles for the largest shape, on a card of up to 170 multiprocessors.
-    cases.push(alignedLinearCase([520, 8200, 40], [half, half, half], true, seed++))
+    cases.push(alignedLinearCase([400, 6400, 40], [half, half, half], true, seed++))
     cases.push(alignedLinearCase([70, 16400, 40], [half, half, 'fp32'], true, seed++))
   }
   for (const types of [
@@ -124,8 +125,8 @@ export function alignedAttentionCase(shape: Shape, seed: number): OpCase {
       )
       return { out: parts.flatMap((part) => [...part]) }
     },
-    // The softmax weights are rounded to the dtype before they meet the values.
-    tolerance: { relative: unit[dtype] * 2, absolute: unit[dtype] },
+    // The softmax weights keep 16 bits.
+    tolerance: { relative: unit[dtype] + 2 ** -20, absolute: 2 ** -15 },
   }
 }
 

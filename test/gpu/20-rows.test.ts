@@ -1,11 +1,8 @@
-/** Every op, every dtype mix and odd shapes: rows apart and unaligned, poison around them. */
-import { attentionCases, kvWriteCases } from '../ops-cases/attention.js'
-import { linearCases } from '../ops-cases/linear.js'
+/** Every op on rows, every dtype mix and odd shapes: rows apart and unaligned, poison around them. */
 import * as rows from '../ops-cases/rows.js'
 import { holdCuda, useDevices } from './devices.js'
 
-const devices = useDevices()
-holdCuda(devices, [
+holdCuda(useDevices(), [
   ...rows.convertCases(),
   ...rows.embeddingCases(),
   ...rows.gatherRowsCases(),
@@ -15,7 +12,4 @@ holdCuda(devices, [
   ...rows.swigluCases(),
   ...rows.headNormCases(),
   ...rows.ropeCases(),
-  ...linearCases(),
-  ...kvWriteCases(),
-  ...attentionCases(),
 ])
