@@ -42,7 +42,7 @@ int64_t blocksOf(const RequestSpec& spec, int32_t blockSize);
 
 /** What a model and its KV pool can take. */
 struct RequestLimits {
-  int32_t vocabulary = 0, contextLength = 0, blockSize = 0;
+  int32_t vocabulary = 0, sampledVocabulary = 0, contextLength = 0, blockSize = 0;
   int64_t poolBlocks = 0;
 };
 
