@@ -54,7 +54,7 @@ function nativeLoad(
     manifest: checkpoint.manifest,
     options: {
       maxSequences,
-      maxBatchTokens,
+      ...(maxBatchTokens !== null && { maxBatchTokens }),
       blockSize,
       ...(dtype !== null && { dtype }),
       ...(kvDType !== null && { kvDType }),

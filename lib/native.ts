@@ -73,9 +73,9 @@ export interface NativeWeightManifest {
 
 export interface NativeEngineOptions {
   maxSequences: number
-  maxBatchTokens: number
+  /** absent, also the dtypes: see cpp/engine/engine.h */
+  maxBatchTokens?: number | undefined
   blockSize: number
-  /** absent: see cpp/engine/engine.h */
   dtype?: NativeDType
   kvDType?: NativeDType
   memoryLimit: number

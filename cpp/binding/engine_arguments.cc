@@ -33,7 +33,7 @@ EngineTesting readTesting(const Fields& testing) {
 EngineOptions readOptions(const Fields& options) {
   EngineOptions read;
   read.maxSequences = int32(options, "maxSequences");
-  read.maxBatchTokens = int32(options, "maxBatchTokens");
+  if (options.has("maxBatchTokens")) read.maxBatchTokens = int32(options, "maxBatchTokens");
   read.blockSize = int32(options, "blockSize");
   if (options.has("dtype")) read.dtype = options.dtype("dtype");
   if (options.has("kvDType")) read.kvDType = options.dtype("kvDType");

@@ -48,8 +48,8 @@ RequestId Engine::submit(SessionId id, RequestSpec spec) {
                                              "; wait for it, cancel it, or use another session");
   }
   const int32_t blockSize = state_->options.blockSize;
-  validateRequest(spec, {state_->spec.vocabularySize, state_->spec.contextLength, blockSize,
-                         state_->cache->pool().total()});
+  validateRequest(spec, {state_->spec.vocabularySize, state_->spec.sampledVocabulary, state_->spec.contextLength,
+                         blockSize, state_->cache->pool().total()});
   auto request = std::make_unique<Request>();
   request->session = id;
   request->promisedBlocks = blocksOf(spec, blockSize);

@@ -26,7 +26,7 @@ struct EngineTesting {
 
 struct EngineOptions {
   int32_t maxSequences = 256;     // running at once; never more than maxBatchTokens
-  int32_t maxBatchTokens = 8192;  // token budget a step
+  std::optional<int32_t> maxBatchTokens;  // token budget a step; absent: 256 on the CPU, 8192 on CUDA
   int32_t blockSize = 32;         // 16, 32 or 64
   std::optional<DType> dtype;     // activations and weights; absent: fp32 activations over the file's dtypes
                                   // on the CPU, the checkpoint's dtype on CUDA

@@ -14,6 +14,9 @@ namespace {
 constexpr size_t kMiB = size_t{1} << 20;
 constexpr size_t kGiB = size_t{1} << 30;
 constexpr int32_t kScoreRows = 256;            // logits of a scoring step: more rows cost memory, fewer cost steps
+// A cancel waits for the step in flight: a CPU takes seconds for these tokens of a model of billions, minutes for more.
+constexpr int32_t kCpuBatchTokens = 256;
+constexpr int32_t kCudaBatchTokens = 8192;
 constexpr size_t kStagingBytes = 16 * kMiB;
 constexpr int32_t kLeastTokens = 2048;         // an automatic KV size below one such sequence is no use
 constexpr size_t kLargestHostKv = kGiB;        // host memory is shared with everything else
@@ -29,7 +32,7 @@ void requireOption(const char* name, int64_t value, int64_t low, int64_t high) {
 
 void validateOptions(const EngineOptions& options) {
   requireOption("maxSequences", options.maxSequences, 1, 65536);
-  requireOption("maxBatchTokens", options.maxBatchTokens, 1, 1 << 20);
+  if (options.maxBatchTokens) requireOption("maxBatchTokens", *options.maxBatchTokens, 1, 1 << 20);
   if (options.blockSize != 16 && options.blockSize != 32 && options.blockSize != 64) {
     throw Error(ErrorCode::kInvalidArgument,
                 "blockSize is " + std::to_string(options.blockSize) + "; give 16, 32 or 64");
@@ -58,11 +61,12 @@ DType matrixDType(const WeightManifest& manifest) {
   return static_cast<DType>(std::max_element(bytes, bytes + 3) - bytes);
 }
 
-BatchLimits batchLimits(const ModelSpec& spec, const EngineOptions& options) {
+BatchLimits batchLimits(Device& device, const ModelSpec& spec, const EngineOptions& options) {
   BatchLimits limits;
-  limits.maxSequences = std::min(options.maxSequences, options.maxBatchTokens);
+  const int32_t tokens = options.maxBatchTokens.value_or(isCpu(device) ? kCpuBatchTokens : kCudaBatchTokens);
+  limits.maxSequences = std::min(options.maxSequences, tokens);
   const int64_t most = static_cast<int64_t>(limits.maxSequences) * spec.contextLength;
-  limits.maxTokens = static_cast<int32_t>(std::min<int64_t>(options.maxBatchTokens, most));
+  limits.maxTokens = static_cast<int32_t>(std::min<int64_t>(tokens, most));
   limits.maxBlocksPerSequence = (spec.contextLength + options.blockSize - 1) / options.blockSize;
   limits.maxLogitRows = std::max(limits.maxSequences, std::min(limits.maxTokens, kScoreRows));
   return limits;
@@ -186,7 +190,7 @@ MemoryPlan planMemory(Device& device, const ModelSpec& spec, const WeightManifes
   MemoryPlan plan;
   plan.keepFileDType = isCpu(device) && !options.dtype;
   plan.dtype = options.dtype ? *options.dtype : isCpu(device) ? DType::kF32 : matrixDType(manifest);
-  plan.batch = batchLimits(spec, options);
+  plan.batch = batchLimits(device, spec, options);
   plan.kvShape = kvShape(spec, options.kvDType.value_or(plan.dtype), options.blockSize);
   const size_t rowBytes = static_cast<size_t>(spec.vocabularySize) * sizeof(float);
   plan.stagingBytes = std::max(rowBytes, std::min(kStagingBytes, rowBytes * plan.batch.maxLogitRows));

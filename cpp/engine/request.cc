@@ -46,14 +46,15 @@ void validateSampling(const SamplingParams& sampling) {
   requireRange("presencePenalty", sampling.presencePenalty, -kLargest, kLargest);
 }
 
-void validateBiases(const std::vector<LogitBias>& biases, int32_t vocabulary) {
+void validateBiases(const std::vector<LogitBias>& biases, const RequestLimits& limits) {
   if (biases.size() > kMaxBiases) {
     refuse(ErrorCode::kInvalidArgument, "biases list " + std::to_string(biases.size()) + " tokens; at most " +
                                             std::to_string(kMaxBiases) + " are taken");
   }
   std::unordered_set<int32_t> seen;
+  int32_t forbidden = 0;
   for (const LogitBias& bias : biases) {
-    requireTokens("biases", {bias.token}, vocabulary);
+    requireTokens("biases", {bias.token}, limits.vocabulary);
     if (!seen.insert(bias.token).second) {
       refuse(ErrorCode::kInvalidArgument,
              "biases list token " + std::to_string(bias.token) + " twice; give one bias a token");
@@ -63,7 +64,11 @@ void validateBiases(const std::vector<LogitBias>& biases, int32_t vocabulary) {
                                               std::to_string(bias.bias) +
                                               "; give a finite number, or -Infinity to forbid the token");
     }
+    forbidden += bias.bias == -INFINITY && bias.token < limits.sampledVocabulary;
   }
+  if (forbidden < limits.sampledVocabulary) return;
+  refuse(ErrorCode::kInvalidArgument, "biases forbid all " + std::to_string(forbidden) +
+                                          " tokens the model may pick; leave at least one");
 }
 
 void validateLength(const RequestSpec& spec, const RequestLimits& limits) {
@@ -132,7 +137,7 @@ void validateRequest(const RequestSpec& spec, const RequestLimits& limits) {
   }
   requireTokens("stopTokens", spec.stopTokens, limits.vocabulary);
   validateSampling(spec.sampling);
-  validateBiases(spec.biases, limits.vocabulary);
+  validateBiases(spec.biases, limits);
   validateLength(spec, limits);
 }
 

@@ -15,9 +15,10 @@ struct Request {
   SessionId session = 0;
   RequestSpec spec;
   bool running = false;             // admitted; else it waits
+  bool wasAdmitted = false;         // runs, or was parked since
   int64_t promisedBlocks = 0;       // the most its session can hold while it runs
   int32_t credits = 0;              // tokens it may still produce
-  int32_t cachedTokens = 0;         // of the prompt, found in the session's KV at admission
+  int32_t cachedTokens = 0;         // of the prompt, found in the session's KV at the first admission
   std::vector<int32_t> output;
   std::unique_ptr<TokenHistory> history;        // only when a penalty is set
   // Score requests: [prompt, vocabulary]. Shared with the step in flight, which may outlive the request.
@@ -42,7 +43,7 @@ int64_t blocksOf(const RequestSpec& spec, int32_t blockSize);
 
 /** What a model and its KV pool can take. */
 struct RequestLimits {
-  int32_t vocabulary = 0, contextLength = 0, blockSize = 0;
+  int32_t vocabulary = 0, sampledVocabulary = 0, contextLength = 0, blockSize = 0;
   int64_t poolBlocks = 0;
 };
 

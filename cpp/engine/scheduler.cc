@@ -10,6 +10,11 @@ int32_t left(const Request& request, const Session& session) {
   return request.length() - static_cast<int32_t>(session.tokens.size());
 }
 
+/** One token to compute: such requests go first, so that a long prompt holds none of them up. */
+bool decodes(const Request& request, const Session& session) { return left(request, session) == 1; }
+
+bool arrivedBefore(const Request* a, const Request* b) { return a->id < b->id; }
+
 bool byLogits(const PlannedSequence& a, const PlannedSequence& b) { return a.logits < b.logits; }
 
 }  // namespace
@@ -38,11 +43,11 @@ StepPlan Scheduler::plan(uint64_t step, uint64_t fence, int64_t now) {
   StepPlan plan;
   plan.step = step;
   Budget budget{limits_.maxBatchTokens, limits_.maxLogitRows};
-  for (Request* request : running_) {
-    if (!request->output.empty()) place(*request, plan, budget);
-  }
-  for (Request* request : running_) {
-    if (request->output.empty()) place(*request, plan, budget);
+  for (const bool decoding : {true, false}) {
+    for (Request* request : running_) {
+      const bool isDecode = decodes(*request, *sessions_.find(request->session));
+      if (isDecode == decoding) place(*request, plan, budget);
+    }
   }
   admitWaiting(plan, budget, fence, now);
   std::stable_sort(plan.sequences.begin(), plan.sequences.end(), byLogits);
@@ -50,33 +55,55 @@ StepPlan Scheduler::plan(uint64_t step, uint64_t fence, int64_t now) {
 }
 
 void Scheduler::admitWaiting(StepPlan& plan, Budget& budget, uint64_t fence, int64_t now) {
-  for (auto next = waiting_.begin(); next != waiting_.end();) {
-    const bool hasRoom = budget.tokens > 0 && static_cast<int32_t>(running_.size()) < limits_.maxSequences;
-    if (!hasRoom) return;
-    Request& request = **next;
+  for (size_t next = 0; next < waiting_.size() && budget.tokens > 0;) {
+    Request& request = *waiting_[next];
     if (request.isPaused()) {  // a caller that takes nothing yet must not hold up the others
       ++next;
       continue;
     }
-    if (!admit(request, fence, now)) return;  // strictly in order: a large request is not overtaken for ever
-    next = waiting_.erase(next);
+    if (!makeRoom(request, fence)) return;  // strictly in order: a large request is not overtaken for ever
+    waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &request));  // parked ones may have moved it
+    admit(request, fence, now);
     place(request, plan, budget);
   }
 }
 
-bool Scheduler::admit(Request& request, uint64_t fence, int64_t now) {
-  const int64_t spare = sessions_.pool().total() - promised_ - request.promisedBlocks;
-  if (spare < 0) return false;
+bool Scheduler::fits(const Request& request) const {
+  return static_cast<int32_t>(running_.size()) < limits_.maxSequences &&
+         promised_ + request.promisedBlocks <= sessions_.pool().total();
+}
+
+/** Parks paused requests, last admitted first, until `request` fits; false when it still does not. */
+bool Scheduler::makeRoom(const Request& request, uint64_t fence) {
+  for (size_t index = running_.size(); !fits(request) && index-- > 0;) {
+    if (running_[index]->isPaused()) park(*running_[index], fence);
+  }
+  return fits(request);
+}
+
+/** A paused request is in no step being planned, so nothing of it is computed after this. */
+void Scheduler::park(Request& request, uint64_t fence) {
+  running_.erase(std::find(running_.begin(), running_.end(), &request));
+  promised_ -= request.promisedBlocks;
+  Session& session = *sessions_.find(request.session);
+  request.running = session.running = false;
+  sessions_.trim(session, fence);
+  waiting_.insert(std::upper_bound(waiting_.begin(), waiting_.end(), &request, arrivedBefore), &request);
+}
+
+void Scheduler::admit(Request& request, uint64_t fence, int64_t now) {
   Session& session = *sessions_.find(request.session);
   running_.push_back(&request);
-  // A score request computes every position: what is cached has no logits.
-  const int32_t most = request.spec.score ? 0 : request.promptTokens();
-  request.cachedTokens = sessions_.keepPrefix(session, request.spec.prompt, most, fence);
-  sessions_.reclaim(spare, session, fence);
+  if (!request.wasAdmitted) {  // a parked one goes on: what its session holds is its own prompt and output
+    // A score request computes every position: what is cached has no logits.
+    const int32_t most = request.spec.score ? 0 : request.promptTokens();
+    request.cachedTokens = sessions_.keepPrefix(session, request.spec.prompt, most, fence);
+    request.timings.admitted = now;
+    request.wasAdmitted = true;
+  }
   promised_ += request.promisedBlocks;
+  sessions_.reclaim(sessions_.pool().total() - promised_, session, fence);
   request.running = session.running = true;
-  request.timings.admitted = now;
-  return true;
 }
 
 void Scheduler::place(Request& request, StepPlan& plan, Budget& budget) {

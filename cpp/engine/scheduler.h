@@ -22,6 +22,9 @@ struct SchedulerLimits {
  * first served. Admission is guaranteed: a request starts only when the blocks of its prompt and all its new
  * tokens can be promised beyond what is promised to the running ones. Blocks are taken as tokens come; the
  * promise makes sure that they are there. KV of sessions that do not run gives way.
+ *
+ * A running request whose caller takes nothing is parked when another needs its place or its promise: it waits
+ * again, in the order of arrival. Its session keeps its KV until that is reclaimed; what was, is recomputed.
  */
 class Scheduler {
  public:
@@ -45,13 +48,16 @@ class Scheduler {
   struct Budget {
     int32_t tokens, logitRows;
   };
-  bool admit(Request& request, uint64_t fence, int64_t now);
+  bool fits(const Request& request) const;
+  bool makeRoom(const Request& request, uint64_t fence);
+  void park(Request& request, uint64_t fence);
+  void admit(Request& request, uint64_t fence, int64_t now);
   void admitWaiting(StepPlan& plan, Budget& budget, uint64_t fence, int64_t now);
   void place(Request& request, StepPlan& plan, Budget& budget);
 
   SessionTable& sessions_;
   SchedulerLimits limits_;
-  std::deque<Request*> waiting_;
+  std::deque<Request*> waiting_;   // in order of arrival: by id
   std::vector<Request*> running_;  // in order of admission
   int64_t promised_ = 0;           // blocks, over running_
 };

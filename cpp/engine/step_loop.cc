@@ -1,6 +1,7 @@
 // The engine thread: plan under the lock, compute without it, book under it.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <new>
 
 #include "engine/engine_state.h"
@@ -110,8 +111,16 @@ void Engine::State::bookStep(const StepPlan& booked) {
   }
 }
 
-/** Books the sampled token of a logit row. */
+/** Books the sampled token of a logit row; a row with nothing to sample from ends its request. */
 void Engine::State::accept(Request& request, int32_t row) {
+  if (!std::isfinite(runner->sampled().logprob(row))) {
+    const Error error(ErrorCode::kCheckpointInvalid,
+                      "no logit after token " + std::to_string(request.length()) +
+                          " is a finite number: the weights hold NaN or infinities, or overflow in this dtype; "
+                          "check the files, or load with dtype 'fp32'");
+    finish(request, FinishReason::kFailed, &error);
+    return;
+  }
   TokenEvent event;
   event.request = request.id;
   event.token = runner->sampled().token(row);

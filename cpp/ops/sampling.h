@@ -4,14 +4,15 @@
 //  1. z = logits + bias of the row's listed tokens (a bias of −inf forbids a token);
 //  2. repetition: for every token seen in prompt or output, z = z > 0 ? z / r : z · r;
 //     then z −= frequency · outputCount + presence · (outputCount > 0);
-//  3. temperature 0: the largest z, lowest id on ties. Otherwise z /= temperature;
+//  3. temperature 0: the largest z, lowest id on ties. Otherwise z = (z − max z) / temperature, so that
+//     no temperature, however small, makes two different z the same largest number;
 //  4. top-k: keep the k largest (ties: lower ids first); 0 keeps all;
 //  5. top-p over the softmax of what is kept, in descending order: the smallest set whose sum is ≥ p,
 //     at least one token; 6. min-p: keep tokens with probability ≥ minP · largest probability;
 //  7. draw: u from Philox4x32-10 with key = seed (low word first), counter = (position, 0, 0, 0), u = the upper
 //     24 bits of the first output word · 2⁻²⁴; the first kept token in id order whose cumulative probability
 //     exceeds u · total.
-// NaN logits count as −inf, +inf (also out of a division) as the largest finite float. If every z is −inf, token 0
+// NaN logits count as −inf, +inf (also out of a penalty) as the largest finite float. If every z is −inf, token 0
 // is returned with log-probability −inf.
 // Log-probabilities are of the untouched logits: (z − max) − log Σ exp(z − max) in fp32, over all `vocabulary`
 // columns; the top tokens to report are the largest untouched logits below `sampled`, lowest id first on ties.

@@ -77,7 +77,7 @@ struct LogTotal {
 };
 
 __device__ LogTotal logTotalOf(const Row& row, Scratch& scratch) {
-  Values values{row.logits, 1.0f};
+  Values values{row.logits};
   float maximum = largest(values, row.vocabulary, scratch).value;
   if (maximum == -INFINITY) return {maximum, 0.0f};
   float sum = 0;
@@ -88,7 +88,7 @@ __device__ LogTotal logTotalOf(const Row& row, Scratch& scratch) {
 /** The `count` largest untouched logits below `sampled`, best first. */
 __device__ void reportTop(const Row& row, const LogTotal& total, int count, int32_t* tokens, float* logprobs,
                           RowScratch& shared) {
-  Values values{row.logits, 1.0f};
+  Values values{row.logits};
   uint64_t wanted = min(count, row.sampled);
   Prefix prefix = shortestPrefix(values, row.sampled, total.maximum, Prefix{}, shared.scratch, shared.candidates,
                                  [](float) { return uint64_t{1}; }, [wanted](uint64_t) { return wanted; });
@@ -173,12 +173,12 @@ __device__ __forceinline__ uint64_t massOf(float z, float maximum) {
   return __float2ull_rn(expf(z - maximum) * 17592186044416.0f);
 }
 
-/** Top-k, top-p, min-p and the draw over z / temperature. `largestLogit` is that of the adjusted logits. */
+/** Top-k, top-p, min-p and the draw over (z − largest) / temperature, of the adjusted logits. */
 __device__ int drawToken(const Row& row, float largestLogit, RowScratch& shared) {
   const SamplingParams& p = row.params;
-  Values values{row.logits, p.temperature};
-  float maximum = values.of(largestLogit);  // division keeps the order
-  auto mass = [maximum](float z) { return massOf(z, maximum); };
+  Values values{row.logits, largestLogit, p.temperature};
+  constexpr float maximum = 0;  // of the values
+  auto mass = [](float z) { return massOf(z, maximum); };
   Prefix kept;
   if (p.topK > 0 && p.topK < row.sampled) {
     uint64_t wanted = p.topK;
@@ -217,7 +217,7 @@ __global__ void __launch_bounds__(kThreads) sampleKernel(const __grid_constant__
   }
   __syncthreads();
   adjust(row);
-  Best best = largest(Values{row.logits, 1.0f}, row.sampled, shared.scratch);
+  Best best = largest(Values{row.logits}, row.sampled, shared.scratch);
   bool isEmpty = best.value == -INFINITY;
   int token = isEmpty ? 0 : row.params.temperature == 0 ? best.id : drawToken(row, best.value, shared);
   float logprob = isEmpty ? -INFINITY : total.logprob(originalLogit(row, token, shared));

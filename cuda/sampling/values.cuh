@@ -23,11 +23,11 @@ __device__ __forceinline__ float valueOf(uint32_t bits) {
   return __uint_as_float(bits >> 31 ? bits ^ 0x80000000u : ~bits);
 }
 
-/** Logits, cleaned and divided by the temperature. */
+/** (logit − shift) / temperature of the cleaned logits; a shift that is their maximum keeps it finite. */
 struct Values {
   const float* logits;
-  float temperature;
-  __device__ __forceinline__ float of(float logit) const { return fminf(cleaned(logit) / temperature, kLargest); }
+  float shift = 0, temperature = 1;
+  __device__ __forceinline__ float of(float logit) const { return (cleaned(logit) - shift) / temperature; }
   __device__ __forceinline__ float operator()(int id) const { return of(logits[id]); }
 };
 

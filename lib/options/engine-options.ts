@@ -41,9 +41,12 @@ export interface EngineOptions {
   kv?: KvOptions | undefined
   /** Number format of weights and activations. 'auto' (default): the checkpoint's on CUDA; fp32 arithmetic over the checkpoint's weights on the CPU. */
   dtype?: 'auto' | NativeDType | undefined
-  /** Sequences that may run at once; further requests wait. Default 256. */
+  /** Sequences that may run at once, never more than `maxBatchTokens`; further requests wait. Default 256. */
   maxSequences?: number | undefined
-  /** Tokens one step may process, prefill and decode together. Default 8192. */
+  /**
+   * Tokens one step may process, prefill and decode together. Default 8192 on CUDA; 256 on the CPU, where an
+   * abort or a dispose would otherwise wait minutes for the step it finds running. It caps `maxSequences`.
+   */
   maxBatchTokens?: number | undefined
   /** Aborts the load: it rejects with the signal's reason and everything taken is given back. */
   signal?: AbortSignal | undefined
@@ -62,7 +65,8 @@ export interface EngineSettings {
   kvDType: NativeDType | null
   dtype: NativeDType | null
   maxSequences: number
-  maxBatchTokens: number
+  /** null: as the device takes them */
+  maxBatchTokens: number | null
   signal: AbortSignal | undefined
   onProgress: ((progress: LoadProgress) => void) | undefined
 }
@@ -111,7 +115,7 @@ export function readEngineOptions(options: unknown): EngineSettings {
     kvDType: auto(kv.oneOf('dtype', dtypes)),
     dtype: auto(read.oneOf('dtype', dtypes)),
     maxSequences: read.integer('maxSequences', { min: 1, max: 65536 }) ?? 256,
-    maxBatchTokens: read.integer('maxBatchTokens', { min: 1, max: 1048576 }) ?? 8192,
+    maxBatchTokens: read.integer('maxBatchTokens', { min: 1, max: 1048576 }) ?? null,
     signal: read.signal('signal'),
     onProgress: read.callback<(progress: LoadProgress) => void>('onProgress'),
   }

@@ -1,6 +1,6 @@
 /** The published stories, token for token, however the work is cut up. */
 import type { NativeEngineOptions } from '../../lib/native.js'
-import { goldens } from '../helpers/goldens.js'
+import { goldens, story } from '../helpers/goldens.js'
 import { TestEngine, type Running } from '../helpers/native-engine.js'
 
 async function expectGoldens(options: Partial<NativeEngineOptions>, threads = 1): Promise<void> {
@@ -74,6 +74,16 @@ test.each([2, 5, 40])('%i sessions at once tell what each tells alone', async (c
     expect(running.tokens).toEqual(output)
   }
   engine.native.check()
+  await engine.close()
+})
+
+test('a step of the CPU takes 256 tokens unless told otherwise', async () => {
+  const engine = await TestEngine.load({ maxBatchTokens: undefined })
+  expect(story.length).toBeGreaterThanOrEqual(257)
+  await engine.fresh({ prompt: story.slice(0, 257), maxNewTokens: 1 })
+  expect(engine.native.report().steps).toBe(2)
+  await engine.fresh({ prompt: story.slice(0, 256), maxNewTokens: 1 })
+  expect(engine.native.report().steps).toBe(3)
   await engine.close()
 })
 

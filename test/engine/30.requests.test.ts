@@ -85,6 +85,23 @@ test('a bias forbids or forces a token', async () => {
   expect(chosen.tokens).toEqual(new Array(8).fill(forced))
 })
 
+test('a bias may forbid every token but one', async () => {
+  const { tokens } = await engine.fresh({
+    temperature: 1,
+    maxNewTokens: 5,
+    biasTokens: Int32Array.from({ length: 511 }, (_, token) => token),
+    biasValues: new Float32Array(511).fill(-Infinity),
+  })
+  expect(tokens).toEqual([511, 511, 511, 511, 511])
+})
+
+test('a temperature next to nothing is greedy', async () => {
+  for (const temperature of [1e-3, 1e-38, 1e-44]) {
+    const { tokens } = await engine.fresh({ temperature, maxNewTokens: 30, seed: 4n })
+    expect(tokens).toEqual(story.slice(1, 31))
+  }
+})
+
 test('penalties see the prompt and the output', async () => {
   const plain = await engine.fresh({ maxNewTokens: 100 })
   const penalised = await engine.fresh({ maxNewTokens: 100, presencePenalty: 1000 })

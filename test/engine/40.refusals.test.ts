@@ -81,6 +81,14 @@ describe('a request', () => {
       { biasTokens: Int32Array.of(7), biasValues: new Float32Array() },
       /biasTokens has 1.*biasValues 0/,
     ],
+    [
+      'a bias that forbids every token',
+      {
+        biasTokens: Int32Array.from({ length: 512 }, (_, token) => token),
+        biasValues: new Float32Array(512).fill(-Infinity),
+      },
+      /forbid all 512 tokens.*leave at least one/,
+    ],
     ['a fraction of a token', { maxNewTokens: 1.5 }, /maxNewTokens is 1.5/],
   ]
   test.each(invalid)('with %s is invalid', (_, options, sentence) => {

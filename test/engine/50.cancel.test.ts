@@ -59,9 +59,9 @@ test('at any moment of a running stream', async () => {
 })
 
 test('while it waits for blocks', async () => {
-  await open({ kvBytes: 4 * blockBytes() })
+  await open({ kvBytes: 4 * blockBytes(), testing: { stepMicroseconds: 5000 } })
   const [first, second] = [engine.native.createSession(), engine.native.createSession()]
-  const running = engine.start(first, { maxNewTokens: 60, credits: 1 })
+  const running = engine.start(first, { maxNewTokens: 60 })
   await running.produced(1)
   const waiting = engine.start(second, { maxNewTokens: 60 })
   expect(engine.native.report()).toMatchObject({ running: 1, waiting: 1 })
@@ -69,7 +69,6 @@ test('while it waits for blocks', async () => {
   expect(engine.native.report()).toMatchObject({ running: 1, waiting: 0 })
   await expectCancelled(waiting, 0)
   expect(waiting.finishes[0]!.timings.admitted).toBe(0)
-  engine.native.grant(running.id, 100)
   await running.finish
   expect(running.tokens).toEqual(story.slice(1, 61))
 })

@@ -10,6 +10,11 @@ let engine: TestEngine
 beforeEach(async () => {
   engine = await TestEngine.load(tight)
 })
+/** The same engine, slow enough to be looked at while a request runs. */
+async function slowDown(): Promise<void> {
+  await engine.close()
+  engine = await TestEngine.load({ ...tight, testing: { stepMicroseconds: 5000 } })
+}
 afterEach(async () => {
   engine.native.check()
   expect(engine.native.report()).toMatchObject({ running: 0, waiting: 0, blocksInFlight: 0 })
@@ -74,8 +79,9 @@ test('waiting sessions that hold KV do not block the head of the queue', async (
 })
 
 test('a large request waits its turn and is not overtaken', async () => {
+  await slowDown()
   const small = Array.from({ length: 6 }, () => engine.native.createSession())
-  const first = engine.start(small[0]!, { maxNewTokens: 60, credits: 1 })
+  const first = engine.start(small[0]!, { maxNewTokens: 60 })
   await first.produced(1)
   const large = engine.start(engine.native.createSession(), {
     prompt: story.slice(0, 200),
@@ -83,8 +89,7 @@ test('a large request waits its turn and is not overtaken', async () => {
   })
   const later = small.slice(1).map((session) => engine.start(session, { maxNewTokens: 20 }))
   expect(engine.native.report()).toMatchObject({ running: 1, waiting: 6 })
-  engine.native.grant(first.id, 100)
-  await Promise.all([large.finish, ...later.map(({ finish }) => finish)])
+  await Promise.all([first.finish, large.finish, ...later.map(({ finish }) => finish)])
   expect(large.tokens).toEqual(story.slice(200, 250))
   const admitted = large.finishes[0]!.timings.admitted
   for (const { finishes } of later)
@@ -101,8 +106,9 @@ test('exactly the whole pool fits; one token more is refused', async () => {
 })
 
 test('a session disposed under pressure lets the next one in', async () => {
+  await slowDown()
   const holder = engine.native.createSession()
-  const held = engine.start(holder, { prompt: story.slice(0, 200), maxNewTokens: 50, credits: 1 })
+  const held = engine.start(holder, { prompt: story.slice(0, 200), maxNewTokens: 50 })
   await held.produced(1)
   const waiting = engine.start(engine.native.createSession(), {
     prompt: goldens[1]!.prompt,

@@ -1,5 +1,8 @@
 /** What goes wrong while loading or stepping: a typed error, and nothing left. */
-import type { NativeEngine } from '../../lib/native.js'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { NativeEngine, NativeWeightManifest } from '../../lib/native.js'
 import { story } from '../helpers/goldens.js'
 import { defaultOptions, native, TestEngine, type Testing } from '../helpers/native-engine.js'
 import { refusal } from '../helpers/refusal.js'
@@ -80,6 +83,42 @@ test('a session disposed in the step that fails has its promise settled', async 
   expect(running.finishes).toMatchObject([{ reason: 'cancelled' }])
   await engine.close()
 })
+
+/** The stories model with every weight of one parameter overwritten. */
+function spoiltStories(name: string, value: number): NativeWeightManifest {
+  const manifest = storiesManifest()
+  const { offset, bytes } = manifest.entries.find((entry) => entry.name === name)!.parts[0]!
+  const file = readFileSync(manifest.files[0]!)
+  for (let at = offset; at < offset + bytes; at += 4) file.writeFloatLE(value, at)
+  const path = join(mkdtempSync(join(tmpdir(), 'octavo-spoilt-')), 'model.safetensors')
+  writeFileSync(path, file)
+  return { ...manifest, files: [path] }
+}
+
+test.each(['finalNorm', 'layers.2.mlp.down'])(
+  'NaN in %s fails the request by name',
+  async (name) => {
+    const manifest = spoiltStories(name, NaN)
+    const engine = await TestEngine.load({}, 1, manifest)
+    const session = engine.native.createSession()
+    for (const temperature of [0, 1]) {
+      const { tokens, finishes } = await engine.run(session, { temperature, topLogprobs: 2 })
+      expect(tokens).toEqual([])
+      expect(finishes).toMatchObject([
+        {
+          reason: 'failed',
+          code: 'OCTAVO_CHECKPOINT_INVALID',
+          message: expect.stringMatching(/no logit after token 1 is a finite number/) as string,
+          outputTokens: 0,
+        },
+      ])
+    }
+    engine.native.check()
+    expect(engine.native.report()).toMatchObject({ running: 0, waiting: 0 })
+    await engine.close()
+    rmSync(dirname(manifest.files[0]!), { recursive: true })
+  },
+)
 
 function loading(
   onProgress: (done: number, total: number) => void = () => {},

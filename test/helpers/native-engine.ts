@@ -6,6 +6,7 @@ import {
   type NativeEvents,
   type NativeFinish,
   type NativeRequest,
+  type NativeWeightManifest,
 } from '../../lib/native.js'
 import { storiesManifest, storiesSpec } from './stories-model.js'
 
@@ -105,13 +106,17 @@ export class TestEngine {
   deliveries = 0
 
   /** Greedy stories260K on one CPU thread unless told otherwise. */
-  static async load(options: Partial<NativeEngineOptions> = {}, threads = 1): Promise<TestEngine> {
+  static async load(
+    options: Partial<NativeEngineOptions> = {},
+    threads = 1,
+    manifest: NativeWeightManifest = storiesManifest(),
+  ): Promise<TestEngine> {
     const engine = new TestEngine()
     const { promise } = native.loadEngine({
       device: 'cpu',
       threads,
       spec: storiesSpec,
-      manifest: storiesManifest(),
+      manifest,
       options: { ...defaultOptions, ...options },
       onProgress: () => {},
       onEvents: (events) => engine.#deliver(events),

@@ -44,14 +44,14 @@ export function adjust(logits: ArrayLike<number>, options: SamplingOptions): num
 
 /** Probabilities of what temperature, top-k, top-p and min-p keep; zero for the rest. Not renormalised. */
 export function keep(z: readonly number[], options: SamplingOptions): number[] {
-  const scaled = z.map((value) => clean(value / (options.temperature ?? 1)))
-  const largest = Math.max(...scaled)
+  const best = Math.max(...z)
+  const scaled = z.map((value) => (value - best) / (options.temperature ?? 1))
   let order = scaled
     .map((value, token) => ({ value, token }))
     .filter(({ value }) => value > -Infinity)
     .sort((a, b) => b.value - a.value || a.token - b.token)
   if (options.topK) order = order.slice(0, options.topK)
-  const weight = (value: number): number => Math.exp(value - largest)
+  const weight = (value: number): number => Math.exp(value)
   const total = order.reduce((sum, { value }) => sum + weight(value), 0)
   const topP = options.topP ?? 1
   if (topP < 1) {

@@ -119,6 +119,8 @@ const kinds: readonly SamplingOptions[] = [
   { temperature: 1 },
   { temperature: 0.01 },
   { temperature: 100 },
+  { temperature: 1e-38 },
+  { temperature: 1e-44, topK: 3, topP: 0.9 },
   { temperature: 0.8, topK: 1 },
   { temperature: 0.8, topK: 40 },
   { temperature: 1, topK: 1000000 },
@@ -175,13 +177,17 @@ export function oddLogitsCases(): SamplingCase[] {
     [-Infinity, -2, NaN, -2],
     [3e38, -3e38, 0, 3e38],
   ].map((row) => Float32Array.from(row))
-  return [{ temperature: 0 }, { temperature: 1 }, { temperature: 0.1, topK: 2 }, { topP: 0.3 }].map(
-    (options, index) => ({
-      name: `sample odd logits ${index}`,
-      rows,
-      params: rows.map((_, position) => ({ ...options, seed: 9n, position })),
-      sampled: 4,
-      topCount: 4,
-    }),
-  )
+  return [
+    { temperature: 0 },
+    { temperature: 1 },
+    { temperature: 0.1, topK: 2 },
+    { topP: 0.3 },
+    { temperature: 1e-42 },
+  ].map((options, index) => ({
+    name: `sample odd logits ${index}`,
+    rows,
+    params: rows.map((_, position) => ({ ...options, seed: 9n, position })),
+    sampled: 4,
+    topCount: 4,
+  }))
 }

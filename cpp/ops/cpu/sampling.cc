@@ -120,9 +120,10 @@ int32_t draw(const float* weights, int32_t count, float u) {
 /** Picks from z (overwritten); `weights` is as long. Some z is above −inf. */
 int32_t pick(float* z, float* weights, int32_t count, const SamplingParams& params) {
   if (params.temperature == 0) return firstLargest(z, count);
-  for (int32_t i = 0; i < count; ++i) z[i] = std::min(z[i] / params.temperature, kLargest);
+  const float largest = rowKernels().maximum(z, count);
+  for (int32_t i = 0; i < count; ++i) z[i] = (z[i] - largest) / params.temperature;
   std::copy(z, z + count, weights);
-  rowKernels().exponentials(weights, rowKernels().maximum(z, count), count);  // the largest weight is 1
+  rowKernels().exponentials(weights, 0, count);  // the largest weight is 1
   dropUnlikely(z, weights, count, params);
   for (int32_t i = 0; i < count; ++i) weights[i] = weights[i] >= params.minP ? weights[i] : 0.0f;
   return draw(weights, count, uniform(params.seed, params.position));

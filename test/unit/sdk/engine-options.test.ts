@@ -12,7 +12,7 @@ describe('engine options', () => {
       kvDType: null,
       dtype: null,
       maxSequences: 256,
-      maxBatchTokens: 8192,
+      maxBatchTokens: null,
       signal: undefined,
       onProgress: undefined,
     })
