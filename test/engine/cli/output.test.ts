@@ -44,4 +44,11 @@ describe('a full disk', () => {
       /^octavo: stdout cannot be written: ENOSPC.* \(OCTAVO_IO_FAILED\)\n$/,
     )
   })
+
+  full('under stderr changes neither the output nor the status', () => {
+    const line = `"${process.execPath}" "${command}" generate --device cpu Tom -n 5 2>/dev/full`
+    const { status, stdout } = spawnSync('sh', ['-c', line], { encoding: 'utf8' })
+    expect(status).toBe(0)
+    expect(stdout).toMatch(/\S.*\n$/)
+  })
 })
