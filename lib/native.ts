@@ -1,5 +1,7 @@
-/** The one door to the addon, and its shape. */
-import { findAddon } from './native-file.js'
+/** The one door to the addon: its shape, and how it is found. */
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { checkAddon, notFound } from './native-check.js'
 
 /** Numbers are JS numbers unless noted; ids fit 53 bits. Every native throw is an Error with `code`. */
 export interface NativeDeviceInfo {
@@ -203,10 +205,30 @@ export interface NativeAddon {
   readonly ops: unknown
 }
 
+const packageRoot = join(__dirname, '..')
+const requireFrom = createRequire(__filename)
+
 let addon: NativeAddon | undefined
 
-/** The addon, loaded on the first call. Throws OCTAVO_NATIVE_MISSING. */
+/**
+ * The addon, loaded on the first call: a local build (`build/Release`) first, then the prebuilt binary of
+ * this platform; in the folder that OCTAVO_PREBUILD names, or in the package. Throws OCTAVO_NATIVE_MISSING,
+ * saying what was looked for and what to do.
+ */
 export function loadNative(): NativeAddon {
   addon ??= findAddon()
   return addon
+}
+
+/** The search of `loadNative`, anew at every call. */
+export function findAddon(): NativeAddon {
+  const { version } = requireFrom(join(packageRoot, 'package.json')) as { version: string }
+  let found: Partial<NativeAddon>
+  try {
+    const load = requireFrom('node-gyp-build') as (folder: string) => Partial<NativeAddon>
+    found = load(packageRoot)
+  } catch (cause) {
+    throw notFound(cause)
+  }
+  return checkAddon(found, version)
 }

@@ -1,6 +1,6 @@
 /** The addon's file: what is said when there is none, or one that does not fit. */
-import { checkAddon, findAddon } from '../../../lib/native-file.js'
-import { loadNative, type NativeAddon } from '../../../lib/native.js'
+import { checkAddon } from '../../../lib/native-check.js'
+import { findAddon, loadNative, type NativeAddon } from '../../../lib/native.js'
 import { refusal } from '../../refusal.js'
 
 const own = process.env['OCTAVO_PREBUILD']

@@ -1,5 +1,4 @@
-/** Where the addon's file is found, and whether it is the one that this package needs. */
-import { createRequire } from 'node:module'
+/** Whether the addon found is the one that this package needs, and what to do where it is not. */
 import { join } from 'node:path'
 import { OctavoError } from './errors.js'
 import type { NativeAddon } from './native.js'
@@ -18,7 +17,6 @@ const functions: Record<FunctionName<NativeAddon>, true> = {
 }
 
 const packageRoot = join(__dirname, '..')
-const requireFrom = createRequire(__filename)
 
 const missing = (sentence: string, cause?: unknown): OctavoError =>
   new OctavoError('OCTAVO_NATIVE_MISSING', sentence, { cause })
@@ -35,7 +33,8 @@ function remedy(): string {
   return `it comes from the folder in the environment variable OCTAVO_PREBUILD, ${own}: correct or unset it`
 }
 
-function notFound(cause: unknown): OctavoError {
+/** OCTAVO_NATIVE_MISSING for an addon that could not be loaded. */
+export function notFound(cause: unknown): OctavoError {
   const { message } = cause as Error
   const what = `no octavo.node for ${process.platform}-${process.arch} could be loaded from`
   const own = ownFolder()
@@ -60,21 +59,4 @@ export function checkAddon(found: Partial<NativeAddon>, version: string): Native
   if (lacking.length === 0) return found as NativeAddon
   const sentence = `the octavo.node found lacks ${lacking.join(', ')}: it is of an older build of ${version}`
   throw missing(`${sentence}; ${remedy()}`)
-}
-
-/**
- * A local build (`build/Release`) first, then the prebuilt binary of this platform; in the folder that
- * OCTAVO_PREBUILD names, or in the package. Throws OCTAVO_NATIVE_MISSING, saying what was looked for and
- * what to do.
- */
-export function findAddon(): NativeAddon {
-  const { version } = requireFrom(join(packageRoot, 'package.json')) as { version: string }
-  let found: Partial<NativeAddon>
-  try {
-    const load = requireFrom('node-gyp-build') as (folder: string) => Partial<NativeAddon>
-    found = load(packageRoot)
-  } catch (cause) {
-    throw notFound(cause)
-  }
-  return checkAddon(found, version)
 }
