@@ -21,7 +21,7 @@ const packageRoot = join(__dirname, '..')
 const missing = (sentence: string, cause?: unknown): OctavoError =>
   new OctavoError('OCTAVO_NATIVE_MISSING', sentence, { cause })
 
-/** The folder that the user set to be looked in; node-gyp-build reads the same variable. */
+/** The folder that the user set to be looked in, which the loader of native.ts obeys. */
 const ownFolder = (): string | undefined => process.env['OCTAVO_PREBUILD'] || undefined
 
 /** What helps against an addon that is found and does not fit. */
