@@ -1,6 +1,6 @@
 /** A loaded model on one device. */
 import './polyfill.js'
-import { fromNative } from './errors.js'
+import { fromNative, OctavoError } from './errors.js'
 import { embeddedModel, loadEngine } from './load.js'
 import { memoryReport, type MemoryReport } from './memory.js'
 import type { Model } from './model.js'
@@ -9,7 +9,7 @@ import type { Prompt } from './options/generate-options.js'
 import { checkPromptLength } from './options/generate-settings.js'
 import { invalid, OptionReader } from './options/reader.js'
 import { promptIds } from './prompt.js'
-import type { EngineState } from './runtime/engine-state.js'
+import { EngineState } from './runtime/engine-state.js'
 import { creationStack, unwatch, watch } from './runtime/leaks.js'
 import { ScoreRequest, type Logits } from './runtime/score-request.js'
 import { Session } from './session.js'
@@ -39,6 +39,12 @@ export class Engine {
 
   /** @internal Use Engine.load(). */
   constructor(state: EngineState, stack: string) {
+    if (!(state instanceof EngineState)) {
+      throw new OctavoError(
+        'OCTAVO_INVALID_ARGUMENT',
+        'an Engine is made by Engine.load(), not by new',
+      )
+    }
     this.#state = state
     watch(this, {
       what: `the Engine of ${state.model.folder}`,
@@ -114,7 +120,7 @@ export class Engine {
   /**
    * fp32 logits of every position of `prompt`: for perplexity, scoring and parity. Nothing of it stays.
    * Rejects with OCTAVO_INVALID_ARGUMENT, OCTAVO_NO_TOKENIZER, OCTAVO_CONTEXT_EXCEEDED, OCTAVO_REQUEST_TOO_LARGE,
-   * OCTAVO_DISPOSED, or the signal's reason.
+   * OCTAVO_DISPOSED, or the signal's reason; nothing is reported as unhandled if no one looks.
    *
    * @example
    * ```ts
@@ -124,7 +130,13 @@ export class Engine {
    * console.log(rows, columns, data.length === rows * columns)
    * ```
    */
-  async logits(prompt: Prompt, options?: LogitsOptions): Promise<Logits> {
+  logits(prompt: Prompt, options?: LogitsOptions): Promise<Logits> {
+    const logits = this.#score(prompt, options)
+    logits.catch(() => {})
+    return logits
+  }
+
+  async #score(prompt: Prompt, options: LogitsOptions | undefined): Promise<Logits> {
     const signal = new OptionReader<LogitsOptions>(options, { signal: true }).signal('signal')
     const { native, requests, text, limits } = this.#state
     this.#state.assertOpen()

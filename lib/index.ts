@@ -7,8 +7,9 @@
 import './polyfill.js'
 
 export { Engine, type LogitsOptions } from './engine.js'
-export { Session } from './session.js'
-export { Generation } from './generation.js'
+// Types alone: an engine makes the one, a session the other.
+export type { Session } from './session.js'
+export type { Generation } from './generation.js'
 export { OctavoError, errorCodes, type ErrorCode } from './errors.js'
 export { listDevices, cudaStatus, type CudaStatus, type DeviceInfo } from './devices.js'
 export type { Model } from './model.js'

@@ -7,6 +7,7 @@ import { fromNative } from './errors.js'
 import { describeModel } from './model.js'
 import { loadNative, type NativeAddon, type NativeEngine, type NativeLoad } from './native.js'
 import type { EngineSettings, LoadProgress } from './options/engine-options.js'
+import { onAbort } from './runtime/abort.js'
 import { EngineState } from './runtime/engine-state.js'
 import { RequestTable } from './runtime/request-table.js'
 import { loadText } from './text/index.js'
@@ -74,7 +75,7 @@ async function loadWeights(
   const progress = new ProgressReporter(settings.onProgress)
   const { promise, cancel } = addon.loadEngine({ ...load, onProgress: progress.report })
   progress.cancel = cancel
-  signal?.addEventListener('abort', cancel, { once: true })
+  const ignoreSignal = onAbort(signal, cancel)
   try {
     const native = await promise
     if (!signal?.aborted && progress.failure === null) return native
@@ -82,7 +83,7 @@ async function loadWeights(
   } catch (error) {
     if (!signal?.aborted && progress.failure === null) throw fromNative(error)
   } finally {
-    signal?.removeEventListener('abort', cancel)
+    ignoreSignal()
   }
   throw progress.failure !== null ? progress.failure.reason : signal?.reason
 }

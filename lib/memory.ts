@@ -1,7 +1,10 @@
 /** `engine.memory()`: every byte with its owner, as the runtime counts and the driver sees it. */
 import type { NativeLedgerLine, NativeReport } from './native.js'
 
-/** A named share of memory with a limit; 'pinned' is host memory locked for the device. */
+/**
+ * A named share of memory with a limit. 'pinned' is host memory: locked for the device on CUDA, ordinary RAM
+ * on the CPU; on both it is outside `memory.limit`.
+ */
 export type RegionName = NativeLedgerLine['region']
 
 /** One line of the ledger: bytes that one owner holds in one region under one tag. */
@@ -55,17 +58,22 @@ export interface MemoryReport {
   device: string
   /** The hard ceiling that `memory.limit` set. */
   limitBytes: number
-  /** Sum of the device regions (all but 'pinned'): what the allocator holds. */
+  /** Sum of the device regions (all but 'pinned', on the CPU too): what the allocator holds. */
   allocatedBytes: number
   regions: Record<RegionName, RegionReport>
   ledger: LedgerLine[]
   kv: KvReport
   sessions: SessionReport[]
-  /** As the driver tells (on the CPU: the operating system). `processBytes` is null where it does not. */
+  /**
+   * As the driver tells; `processBytes` is null where it does not. On the CPU free and total are the operating
+   * system's or the cgroup's, but `processBytes` is octavo's own counter of what the device handed out, 'pinned'
+   * left out: nothing independent of octavo, and not this process's size.
+   */
   driver: { freeBytes: number; totalBytes: number; processBytes: number | null }
   /**
    * Memory that is not ours to give out. `contextBytes`: measured when the device was opened. `bytes`: what the
-   * driver attributes to this process beyond `allocatedBytes`; null where it does not tell.
+   * driver attributes to this process beyond `allocatedBytes`; null where it does not tell. On the CPU
+   * both say nothing of the rest of the process.
    */
   external: { contextBytes: number; bytes: number | null }
   /** Requests running and waiting, and steps done since the load. */

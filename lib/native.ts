@@ -1,7 +1,7 @@
 /** The one door to the addon: its shape, and how it is found. */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { OctavoError } from './errors.js'
+import { checkAddon, notFound } from './native-check.js'
 
 /** Numbers are JS numbers unless noted; ids fit 53 bits. Every native throw is an Error with `code`. */
 export interface NativeDeviceInfo {
@@ -212,33 +212,23 @@ let addon: NativeAddon | undefined
 
 /**
  * The addon, loaded on the first call: a local build (`build/Release`) first, then the prebuilt binary of
- * this platform. Throws OCTAVO_NATIVE_MISSING, saying what was looked for and how to build it.
+ * this platform; in the folder that OCTAVO_PREBUILD names, or in the package. Throws OCTAVO_NATIVE_MISSING,
+ * saying what was looked for and what to do.
  */
 export function loadNative(): NativeAddon {
-  addon ??= findNative()
+  addon ??= findAddon()
   return addon
 }
 
-function findNative(): NativeAddon {
+/** The search of `loadNative`, anew at every call. */
+export function findAddon(): NativeAddon {
   const { version } = requireFrom(join(packageRoot, 'package.json')) as { version: string }
-  let found: NativeAddon
+  let found: Partial<NativeAddon>
   try {
-    const load = requireFrom('node-gyp-build') as (folder: string) => NativeAddon
+    const load = requireFrom('node-gyp-build') as (folder: string) => Partial<NativeAddon>
     found = load(packageRoot)
   } catch (cause) {
-    const { message } = cause as Error
-    throw new OctavoError(
-      'OCTAVO_NATIVE_MISSING',
-      `no octavo.node for ${process.platform}-${process.arch} could be loaded from ` +
-        `${join(packageRoot, 'build', 'Release')} or ${join(packageRoot, 'prebuilds')}: ` +
-        `build it with \`npx octavo build\` (${message})`,
-      { cause },
-    )
+    throw notFound(cause)
   }
-  if (found.version === version) return found
-  throw new OctavoError(
-    'OCTAVO_NATIVE_MISSING',
-    `the octavo.node found is of version ${found.version}, this package is ${version}: ` +
-      'build it again with `npx octavo build`, or remove build/Release to use the shipped one',
-  )
+  return checkAddon(found, version)
 }

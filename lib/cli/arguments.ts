@@ -1,6 +1,7 @@
 /** Command-line arguments: unknown flags are named with the nearest known one. */
 import { parseArgs } from 'node:util'
 import { OctavoError } from '../errors.js'
+import { inRange, rangeText, type Range } from '../options/reader.js'
 import { suggest } from '../options/suggest.js'
 
 export interface Flag {
@@ -54,24 +55,33 @@ export class Arguments {
     return this.#values[name] as string | undefined
   }
 
+  /** Every value of a flag that may be given more than once; none may be empty. */
   list(name: string): string[] | undefined {
-    return this.#values[name] as string[] | undefined
+    const texts = this.#values[name] as string[] | undefined
+    if (texts?.includes('')) throw refuse(`--${name} is ''; it takes a text that is not empty`)
+    return texts
   }
 
-  /** Any JavaScript number; whether it fits is checked by the library, which names the range. */
-  number(name: string): number | undefined {
+  /** Any JavaScript number in the range. */
+  number(name: string, range: Range = {}): number | undefined {
     const text = this.text(name)
     if (text === undefined) return undefined
-    const value = Number(text)
-    if (text.trim() !== '' && !Number.isNaN(value)) return value
-    throw refuse(`--${name} is '${text}'; it takes a number`)
+    const value = text.trim() === '' ? NaN : Number(text)
+    if (!Number.isNaN(value) && inRange(value, range)) return value
+    throw refuse(`--${name} is '${text}'; it takes a number${rangeText(range)}`)
   }
 
-  /** A whole number of any size. */
-  bigint(name: string): bigint | undefined {
+  integer(name: string, range: Range): number | undefined {
+    const value = this.number(name, range)
+    if (value === undefined || Number.isSafeInteger(value)) return value
+    throw refuse(`--${name} is '${this.text(name)}'; it takes an integer${rangeText(range)}`)
+  }
+
+  /** A whole number below 2^64. */
+  uint64(name: string): bigint | undefined {
     const text = this.text(name)
     if (text === undefined) return undefined
-    if (/^\d+$/.test(text)) return BigInt(text)
-    throw refuse(`--${name} is '${text}'; it takes a whole number`)
+    if (/^\d{1,20}$/.test(text) && BigInt(text) < 2n ** 64n) return BigInt(text)
+    throw refuse(`--${name} is '${text}'; it takes a whole number below 2^64`)
   }
 }

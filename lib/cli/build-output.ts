@@ -1,4 +1,5 @@
 /** What a build says on stderr: our own lines, the compilers' complaints, and how far it is. */
+import { tell } from './output.js'
 
 /** Without a terminal, progress is told this often. */
 const quietMilliseconds = 20_000
@@ -32,7 +33,7 @@ export class BuildOutput {
 
   #tellStep(step: string): void {
     if (this.#terminal) {
-      process.stderr.write(`\r\x1b[2Koctavo: compiling ${step}`)
+      tell(`\r\x1b[2Koctavo: compiling ${step}`)
       this.#lineOpen = true
     } else if (performance.now() - this.#lastTold > quietMilliseconds) {
       this.#lastTold = performance.now()
@@ -41,8 +42,8 @@ export class BuildOutput {
   }
 
   #write(text: string): void {
-    if (this.#lineOpen) process.stderr.write('\r\x1b[2K')
+    if (this.#lineOpen) tell('\r\x1b[2K')
     this.#lineOpen = false
-    process.stderr.write(text)
+    tell(text)
   }
 }

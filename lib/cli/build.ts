@@ -15,6 +15,7 @@ import { findOnPath } from '../toolchain/process.js'
 import { Arguments, type Flags } from './arguments.js'
 import { BuildOutput } from './build-output.js'
 import { exitCodes, exitCodesHelp } from './exit.js'
+import { output } from './output.js'
 
 const help = `octavo build [options]
 
@@ -53,16 +54,16 @@ interface BuildSettings {
 export async function run(argv: readonly string[]): Promise<number> {
   const args = parse(argv)
   if (args.help) {
-    process.stdout.write(help)
+    await output.write(help)
     return exitCodes.done
   }
   const started = performance.now()
   const folder = join(__dirname, '..', '..')
   requireCompiler()
-  const output = new BuildOutput(args.verbose)
-  await compile({ folder, ...args, onLine: output.take }, output)
+  const progress = new BuildOutput(args.verbose)
+  await compile({ folder, ...args, onLine: progress.take }, progress)
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
-  output.say(`${describe(join(folder, 'build', 'Release', 'octavo.node'))}, ${seconds} s`)
+  progress.say(`${describe(join(folder, 'build', 'Release', 'octavo.node'))}, ${seconds} s`)
   return exitCodes.done
 }
 
@@ -98,7 +99,7 @@ function requireCompiler(): void {
   )
 }
 
-async function compile(options: BuildOptions, output: BuildOutput): Promise<void> {
+async function compile(options: BuildOptions, progress: BuildOutput): Promise<void> {
   const cmake = findCMake()
   if ('path' in cmake) return buildWithCMake(cmake.path, options)
   if (options.cuda === 'on') {
@@ -112,7 +113,7 @@ async function compile(options: BuildOptions, output: BuildOutput): Promise<void
       `${cmake.missing}, and no node-gyp was found to build without it; on Debian: apt-get install cmake ninja-build`,
     )
   }
-  output.say(`${cmake.missing}: building with node-gyp, for the CPU only`)
+  progress.say(`${cmake.missing}: building with node-gyp, for the CPU only`)
   return buildWithNodeGyp(nodeGyp, options)
 }
 

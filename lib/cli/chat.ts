@@ -15,7 +15,7 @@ import {
   generationFlagsHelp,
 } from './generation-flags.js'
 import { loadEngine } from './load.js'
-import { Output } from './output.js'
+import { output } from './output.js'
 
 const help = `octavo chat [options]
 
@@ -35,7 +35,7 @@ const flags: Flags = { ...generationFlags, system: { type: 'string' } }
 export async function run(argv: readonly string[]): Promise<number> {
   const args = new Arguments(argv, flags)
   if (args.has('help')) {
-    process.stdout.write(help)
+    await output.write(help)
     return exitCodes.done
   }
   const [extra] = args.positionals
@@ -64,7 +64,6 @@ class Conversation {
   readonly #engine: Engine
   readonly #options: ChatOptions
   readonly #opening: readonly ChatMessage[]
-  readonly #output = new Output()
   #messages: ChatMessage[]
   #answer: Generation | null = null
   #interrupted = false
@@ -117,9 +116,10 @@ class Conversation {
     }
     prompt()
     for await (const line of lines) {
-      if (line.trim() === '/exit' || this.#output.closed) return
+      if (line.trim() === '/exit') return
       if (line.trim() === '/clear') this.#messages = [...this.#opening]
       else if (line.trim() !== '') await this.#reply(session, line)
+      if (output.closed) return
       prompt()
     }
   }
@@ -129,9 +129,9 @@ class Conversation {
     const messages = [...this.#messages, { role: 'user', content }]
     try {
       this.#answer = session.chat(messages, this.#options)
-      this.#output.whenClosed = () => void this.#answer?.cancel()
-      for await (const { text } of this.#answer) await this.#output.write(text)
-      await this.#output.write('\n')
+      output.whenClosed = () => void this.#answer?.cancel()
+      for await (const { text } of this.#answer) await output.write(text)
+      await output.write('\n')
       const { text } = await this.#answer.result
       this.#messages = [...messages, { role: 'assistant', content: text }]
     } catch (error) {

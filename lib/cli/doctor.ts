@@ -1,6 +1,6 @@
 /** `octavo doctor`: what is here and whether it works; the first thing to paste into a bug report. */
 import { freemem, totalmem } from 'node:os'
-import { fromNative } from '../errors.js'
+import { fromNative, OctavoError } from '../errors.js'
 import {
   loadNative,
   type NativeAddon,
@@ -11,6 +11,7 @@ import { Arguments, type Flags } from './arguments.js'
 import { cgroupMemory, type CgroupMemory } from './cgroup.js'
 import { exitCodes, exitCodesHelp } from './exit.js'
 import { formatBytes } from './format.js'
+import { output } from './output.js'
 import { packageVersion } from './package-version.js'
 
 const help = `octavo doctor [--json]
@@ -123,8 +124,12 @@ function describe({ octavo, node, platform, host, addon, problem }: Diagnosis): 
 export async function run(argv: readonly string[]): Promise<number> {
   const args = new Arguments(argv, flags)
   if (args.has('help')) {
-    process.stdout.write(help)
+    await output.write(help)
     return exitCodes.done
+  }
+  const [extra] = args.positionals
+  if (extra !== undefined) {
+    throw new OctavoError('OCTAVO_INVALID_ARGUMENT', `doctor takes no argument and got '${extra}'`)
   }
   const diagnosis = diagnose()
   const text = args.has('json')
@@ -132,6 +137,6 @@ export async function run(argv: readonly string[]): Promise<number> {
     : describe(diagnosis)
         .map(([name, value]) => `${name.padEnd(8)} ${value}`)
         .join('\n')
-  process.stdout.write(`${text}\n`)
-  return Promise.resolve(diagnosis.addon === null ? exitCodes.failed : exitCodes.done)
+  await output.write(`${text}\n`)
+  return diagnosis.addon === null ? exitCodes.failed : exitCodes.done
 }

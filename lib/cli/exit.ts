@@ -1,5 +1,6 @@
 /** Exit codes, and how an error is told. */
 import { OctavoError } from '../errors.js'
+import { tell } from './output.js'
 
 export const exitCodes = {
   done: 0,
@@ -19,9 +20,9 @@ const usageCodes: readonly string[] = ['OCTAVO_UNKNOWN_OPTION', 'OCTAVO_INVALID_
 export function report(error: unknown): number {
   if (!(error instanceof OctavoError)) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    process.stderr.write(`octavo: ${text}\n`)
+    tell(`octavo: ${text}\n`)
     return exitCodes.failed
   }
-  process.stderr.write(`octavo: ${error.message} (${error.code})\n`)
+  tell(`octavo: ${error.message} (${error.code})\n`)
   return usageCodes.includes(error.code) ? exitCodes.usage : exitCodes.failed
 }

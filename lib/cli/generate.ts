@@ -12,7 +12,7 @@ import {
   generationFlagsHelp,
 } from './generation-flags.js'
 import { loadEngine } from './load.js'
-import { Output } from './output.js'
+import { output, tell } from './output.js'
 
 const help = `octavo generate [options] PROMPT
 
@@ -41,7 +41,7 @@ function onePrompt(args: Arguments): string {
 export async function run(argv: readonly string[]): Promise<number> {
   const args = new Arguments(argv, flags)
   if (args.has('help')) {
-    process.stdout.write(help)
+    await output.write(help)
     return exitCodes.done
   }
   const prompt = onePrompt(args)
@@ -65,7 +65,6 @@ export async function run(argv: readonly string[]): Promise<number> {
 }
 
 async function stream(generation: Generation): Promise<void> {
-  const output = new Output()
   output.whenClosed = () => void generation.cancel()
   for await (const { text } of generation) await output.write(text)
   await output.write('\n')
@@ -74,7 +73,7 @@ async function stream(generation: Generation): Promise<void> {
 
 async function writeJson(generation: Generation, { model, device }: Engine): Promise<void> {
   const result = await generation.result
-  await new Output().write(`${JSON.stringify({ model: model.folder, device, ...result })}\n`)
+  await output.write(`${JSON.stringify({ model: model.folder, device, ...result })}\n`)
 }
 
 function tellUsage({ usage, timings, finishReason }: GenerationResult): void {
@@ -82,7 +81,7 @@ function tellUsage({ usage, timings, finishReason }: GenerationResult): void {
   const rate = timings.tokensPerSecond.toFixed(timings.tokensPerSecond < 100 ? 1 : 0)
   const first =
     timings.firstTokenMs === null ? 'no token' : `first after ${timings.firstTokenMs.toFixed(1)} ms`
-  process.stderr.write(
+  tell(
     `octavo: ${promptTokens} tokens in, ${completionTokens} out (${finishReason}), ${first}, ${rate} tokens/s\n`,
   )
 }

@@ -1,6 +1,7 @@
 /** The flags that `generate` and `chat` share. */
 import type { EngineOptions } from '../options/engine-options.js'
 import type { GenerateOptions } from '../options/generate-options.js'
+import { ranges } from '../options/generate-settings.js'
 import type { Arguments, Flags } from './arguments.js'
 
 export const generationFlags: Flags = {
@@ -40,14 +41,15 @@ export function engineOptions(args: Arguments): EngineOptions {
   }
 }
 
+/** Everything that can be checked without the model is, by the flag's name. */
 export function generateOptions(args: Arguments): GenerateOptions {
   return {
-    maxNewTokens: args.number('max-new-tokens'),
-    temperature: args.number('temperature'),
-    topP: args.number('top-p'),
-    topK: args.number('top-k'),
-    minP: args.number('min-p'),
-    seed: args.bigint('seed'),
+    maxNewTokens: args.integer('max-new-tokens', ranges.maxNewTokens),
+    temperature: args.number('temperature', ranges.temperature),
+    topP: args.number('top-p', ranges.topP),
+    topK: args.integer('top-k', ranges.topK),
+    minP: args.number('min-p', ranges.minP),
+    seed: args.uint64('seed'),
     stop: args.list('stop'),
   }
 }

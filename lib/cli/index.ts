@@ -3,6 +3,7 @@
 import { OctavoError } from '../errors.js'
 import { suggest } from '../options/suggest.js'
 import { exitCodes, exitCodesHelp, report } from './exit.js'
+import { output, tell } from './output.js'
 import { packageVersion } from './package-version.js'
 
 interface Command {
@@ -30,13 +31,16 @@ ${exitCodesHelp}
 
 async function main([name, ...argv]: string[]): Promise<number> {
   if (name === '--version' || name === '-v') {
-    process.stdout.write(`${packageVersion()}\n`)
+    await output.write(`${packageVersion()}\n`)
     return exitCodes.done
   }
-  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-    const stream = name === undefined ? process.stderr : process.stdout
-    stream.write(help)
-    return name === undefined ? exitCodes.usage : exitCodes.done
+  if (name === undefined) {
+    tell(help)
+    return exitCodes.usage
+  }
+  if (name === '--help' || name === '-h' || name === 'help') {
+    await output.write(help)
+    return exitCodes.done
   }
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (load !== undefined) return (await load()).run(argv)

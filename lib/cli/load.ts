@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import { Engine } from '../engine.js'
 import type { EngineOptions, LoadProgress } from '../options/engine-options.js'
 import { formatBytes } from './format.js'
+import { tell } from './output.js'
 
 const barWidth = 30
 
@@ -11,7 +12,7 @@ function drawBar({ doneBytes, totalBytes }: LoadProgress): void {
   const filled = Math.round(share * barWidth)
   const bar = '█'.repeat(filled) + '░'.repeat(barWidth - filled)
   const figures = `${formatBytes(doneBytes)} of ${formatBytes(totalBytes)}`
-  process.stderr.write(`\r\u001b[Kloading ${bar} ${Math.floor(share * 100)} %  ${figures}`)
+  tell(`\r\u001b[Kloading ${bar} ${Math.floor(share * 100)} %  ${figures}`)
 }
 
 export async function loadEngine(
@@ -27,14 +28,12 @@ export async function loadEngine(
     if (!terminal) tellLoaded(engine, performance.now() - started)
     return engine
   } finally {
-    if (terminal) process.stderr.write('\r\u001b[K')
+    if (terminal) tell('\r\u001b[K')
   }
 }
 
 function tellLoaded({ model, device }: Engine, ms: number): void {
   const size = formatBytes(model.weightBytes)
   const seconds = (ms / 1000).toFixed(2)
-  process.stderr.write(
-    `octavo: ${basename(model.folder)} (${size}) on ${device}, loaded in ${seconds} s\n`,
-  )
+  tell(`octavo: ${basename(model.folder)} (${size}) on ${device}, loaded in ${seconds} s\n`)
 }

@@ -82,7 +82,10 @@ export class Device implements Disposable {
     return buffer
   }
 
-  /** Bytes as the driver, or for the CPU the kernel and the cgroup, report them now. */
+  /**
+   * Bytes now, as the driver reports them. On the CPU free and total are the operating system's or the cgroup's;
+   * `processBytes` is octavo's own counter of what it handed out there, not the operating system's figure.
+   */
   memoryUse(): NativeMemoryUse {
     return callOps((ops) => ops.deviceMemoryUse({ device: this.handle }))
   }

@@ -4,7 +4,7 @@ import { OctavoError } from '../errors.js'
 import type { NativeRequest } from '../native.js'
 import type { ChatOptions, GenerateOptions } from './generate-options.js'
 import type { ModelLimits } from './model-limits.js'
-import { OptionReader } from './reader.js'
+import { OptionReader, type Range } from './reader.js'
 import { readBias, readStopStrings, readStopTokens } from './token-options.js'
 
 /** The part of a native request that the options decide. */
@@ -46,6 +46,19 @@ const chatNames: Record<keyof ChatOptions, true> = {
   variables: true,
 }
 
+/** What the numbers may be. */
+export const ranges = {
+  maxNewTokens: { min: 1, max: 2 ** 31 - 1 },
+  temperature: { min: 0, max: 100 },
+  topP: { above: 0, max: 1 },
+  topK: { min: 0, max: 2 ** 31 - 1 },
+  minP: { min: 0, max: 1 },
+  repetitionPenalty: { above: 0, max: 100 },
+  frequencyPenalty: { min: -100, max: 100 },
+  presencePenalty: { min: -100, max: 100 },
+  logprobs: { min: 0, max: 20 },
+} as const satisfies Record<string, Range>
+
 type Reader = OptionReader<GenerateOptions>
 
 function readSeed(read: Reader): bigint {
@@ -61,29 +74,29 @@ function readSampling(read: Reader, limits: ModelLimits): SamplingSettings {
   const bias = readBias(read, limits.vocabularySize)
   return {
     temperature:
-      read.number('temperature', { min: 0, max: 100 }) ??
+      read.number('temperature', ranges.temperature) ??
       (defaults.greedy ? 0 : (defaults.temperature ?? 1)),
-    topK: read.integer('topK', { min: 0, max: 2 ** 31 - 1 }) ?? defaults.topK ?? 0,
-    topP: read.number('topP', { above: 0, max: 1 }) ?? defaults.topP ?? 1,
-    minP: read.number('minP', { min: 0, max: 1 }) ?? 0,
+    topK: read.integer('topK', ranges.topK) ?? defaults.topK ?? 0,
+    topP: read.number('topP', ranges.topP) ?? defaults.topP ?? 1,
+    minP: read.number('minP', ranges.minP) ?? 0,
     repetitionPenalty:
-      read.number('repetitionPenalty', { above: 0, max: 100 }) ?? defaults.repetitionPenalty ?? 1,
-    frequencyPenalty: read.number('frequencyPenalty', { min: -100, max: 100 }) ?? 0,
-    presencePenalty: read.number('presencePenalty', { min: -100, max: 100 }) ?? 0,
+      read.number('repetitionPenalty', ranges.repetitionPenalty) ?? defaults.repetitionPenalty ?? 1,
+    frequencyPenalty: read.number('frequencyPenalty', ranges.frequencyPenalty) ?? 0,
+    presencePenalty: read.number('presencePenalty', ranges.presencePenalty) ?? 0,
     seed: readSeed(read),
     biasTokens: bias.tokens,
     biasValues: bias.values,
     stopTokens: readStopTokens(read, limits),
-    topLogprobs: read.integer('logprobs', { min: 0, max: 20 }) ?? 0,
+    topLogprobs: read.integer('logprobs', ranges.logprobs) ?? 0,
   }
 }
 
 function readSettings(read: Reader, limits: ModelLimits): GenerateSettings {
   return {
     sampling: readSampling(read, limits),
-    maxNewTokens: read.integer('maxNewTokens', { min: 1, max: 2 ** 31 - 1 }) ?? null,
+    maxNewTokens: read.integer('maxNewTokens', ranges.maxNewTokens) ?? null,
     stop: readStopStrings(read, limits.hasTokenizer),
-    logprobs: read.integer('logprobs', { min: 0, max: 20 }) ?? null,
+    logprobs: read.integer('logprobs', ranges.logprobs) ?? null,
     keepSpecialTokens: read.boolean('keepSpecialTokens') ?? false,
     signal: read.signal('signal'),
   }

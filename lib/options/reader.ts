@@ -29,7 +29,8 @@ export function invalid(name: string, value: unknown, expected: string): OctavoE
   )
 }
 
-function rangeText({ min, above, max }: Range): string {
+/** " from 0 to 1": what follows "a number" in a sentence. */
+export function rangeText({ min, above, max }: Range): string {
   if (above !== undefined)
     return max === undefined ? ` above ${above}` : ` above ${above}, up to ${max}`
   if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`
@@ -37,7 +38,7 @@ function rangeText({ min, above, max }: Range): string {
   return max === undefined ? '' : ` of at most ${max}`
 }
 
-const inRange = (value: number, { min, above, max }: Range): boolean =>
+export const inRange = (value: number, { min, above, max }: Range): boolean =>
   (min === undefined || value >= min) &&
   (above === undefined || value > above) &&
   (max === undefined || value <= max)

@@ -1,6 +1,7 @@
 /** One generation's way through the engine: its events become pieces, its end a result. */
 import { fromNative } from '../errors.js'
 import type { NativeEngine, NativeFinish, NativeRequest } from '../native.js'
+import { onAbort } from './abort.js'
 import { Deferred } from './deferred.js'
 import { PieceAssembler, type Piece, type PieceSettings, type TokenLogprob } from './pieces.js'
 import type { RequestSink, RequestTable } from './request-table.js'
@@ -23,8 +24,7 @@ export interface GenerateRequestParts {
 }
 
 interface Waiter {
-  resolve: (step: IteratorResult<Piece, undefined>) => void
-  reject: (reason: unknown) => void
+  step: Deferred<IteratorResult<Piece, undefined>>
   /** The handle that waits: it is not abandoned. */
   holder: object
 }
@@ -48,6 +48,7 @@ export class GenerateRequest implements RequestSink {
   #unbounded = false
   #discarded = false
   #failure: { reason: unknown } | null = null
+  #ignoreSignal: () => void = () => {}
 
   constructor(parts: GenerateRequestParts) {
     this.#parts = parts
@@ -82,7 +83,7 @@ export class GenerateRequest implements RequestSink {
       return this.fail(fromNative(error))
     }
     requests.add(this.#id, this)
-    signal?.addEventListener('abort', this.#abort, { once: true })
+    this.#ignoreSignal = onAbort(signal, this.#abort)
   }
 
   /** The result; from now on the engine runs ahead of the consumer without limit. */
@@ -94,6 +95,7 @@ export class GenerateRequest implements RequestSink {
     return this.#result.promise
   }
 
+  /** A rejection that nobody looks at is not reported: the same error reaches `result`. */
   next(holder: object): Promise<IteratorResult<Piece, undefined>> {
     this.start()
     const value = this.#queue.shift()
@@ -101,10 +103,10 @@ export class GenerateRequest implements RequestSink {
       this.#giveCredit()
       return Promise.resolve({ done: false, value })
     }
-    return new Promise((resolve, reject) => {
-      this.#waiters.push({ resolve, reject, holder })
-      if (this.#state === 'ended') this.#settleWaiters()
-    })
+    const step = new Deferred<IteratorResult<Piece, undefined>>()
+    this.#waiters.push({ step, holder })
+    if (this.#state === 'ended') this.#settleWaiters()
+    return step.promise
   }
 
   /** Ends it early; what was produced so far is kept. Does nothing once it has ended. */
@@ -164,7 +166,7 @@ export class GenerateRequest implements RequestSink {
       return
     }
     this.#giveCredit()
-    waiter.resolve({ done: false, value: piece })
+    waiter.step.resolve({ done: false, value: piece })
   }
 
   #giveCredit(): void {
@@ -197,15 +199,15 @@ export class GenerateRequest implements RequestSink {
 
   #end(): void {
     this.#state = 'ended'
-    this.#parts.signal?.removeEventListener('abort', this.#abort)
+    this.#ignoreSignal()
     this.#ended.resolve()
     this.#settleWaiters()
   }
 
   #settleWaiters(): void {
-    for (const waiter of this.#waiters.splice(0)) {
-      if (this.#failure === null) waiter.resolve(end)
-      else waiter.reject(this.#failure.reason)
+    for (const { step } of this.#waiters.splice(0)) {
+      if (this.#failure === null) step.resolve(end)
+      else step.reject(this.#failure.reason)
     }
   }
 }

@@ -15,9 +15,15 @@ export interface Leak {
 }
 
 const registry = new FinalizationRegistry<Leak>(({ what, stack, release }) => {
-  if (release() === false) return
+  let outcome = 'octavo released it'
+  try {
+    if (release() === false) return
+  } catch (error) {
+    // A throw out of a registry's callback would end the process.
+    outcome = `releasing it failed: ${String(error)}`
+  }
   process.emitWarning(
-    `${what} was garbage-collected without dispose(); octavo released it. ` +
+    `${what} was garbage-collected without dispose(); ${outcome}. ` +
       'Use `using`, `await using` or dispose().',
     { code: undisposedCode, detail: stack },
   )

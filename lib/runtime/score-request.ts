@@ -2,6 +2,7 @@
 import { fromNative } from '../errors.js'
 import type { NativeEngine, NativeFinish } from '../native.js'
 import type { SamplingSettings } from '../options/generate-settings.js'
+import { onAbort } from './abort.js'
 import { Deferred } from './deferred.js'
 import type { RequestSink, RequestTable } from './request-table.js'
 
@@ -66,12 +67,11 @@ export class ScoreRequest implements RequestSink {
       throw fromNative(error)
     }
     requests.add(id, this)
-    const cancel = (): void => native.cancel(id)
-    signal?.addEventListener('abort', cancel, { once: true })
+    const ignoreSignal = onAbort(signal, () => native.cancel(id))
     try {
       return await this.#logits.promise
     } finally {
-      signal?.removeEventListener('abort', cancel)
+      ignoreSignal()
     }
   }
 

@@ -51,12 +51,27 @@ function configureArguments(buildFolder: string, options: BuildOptions): string[
   return args
 }
 
-/** A folder that was moved or copied carries a cache that cmake refuses: start afresh. */
+/** What cmake writes for itself; the addon in Release/ is not among it. */
+const cmakeFiles = [
+  'CMakeCache.txt',
+  'CMakeFiles',
+  'cmake_install.cmake',
+  'build.ninja',
+  '.ninja_deps',
+  '.ninja_log',
+  'Makefile',
+]
+
+/**
+ * A folder that was moved or copied carries a cache that cmake refuses: start afresh. The addon stays until
+ * the linker replaces it: a build that fails must not take away one that works.
+ */
 function dropForeignCache(folder: string, buildFolder: string): void {
   const cache = join(buildFolder, 'CMakeCache.txt')
   if (!existsSync(cache)) return
   const home = /^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$/m.exec(readFileSync(cache, 'utf8'))?.[1]
-  if (home !== folder) rmSync(buildFolder, { recursive: true })
+  if (home === folder) return
+  for (const name of cmakeFiles) rmSync(join(buildFolder, name), { recursive: true, force: true })
 }
 
 async function step(

@@ -89,8 +89,12 @@ describe('octavo generate', () => {
     [['generate'], 'generate takes one PROMPT and got 0'],
     [['generate', 'a', 'b'], 'generate takes one PROMPT and got 2'],
     [['generate', 'a', '--max-new-token', '3'], 'did you mean --max-new-tokens?'],
-    [['generate', 'a', '-n', '0'], 'maxNewTokens is 0; it must be an integer from 1'],
-    [['generate', 'a', '-n', 'many'], "--max-new-tokens is 'many'; it takes a number"],
+    [['generate', 'a', '-n', '0'], "octavo: --max-new-tokens is '0'; it takes a number from 1"],
+    [['generate', 'a', '-n', 'many'], "octavo: --max-new-tokens is 'many'; it takes a number"],
+    [['generate', 'a', '-t', '-1'], "octavo: --temperature is '-1'; it takes a number from 0"],
+    [['generate', 'a', '--top-p', '2'], "octavo: --top-p is '2'; it takes a number above 0"],
+    [['chat', '--stop', ''], "octavo: --stop is ''"],
+    [['doctor', 'extra'], "doctor takes no argument and got 'extra'"],
     [['generate', 'a', '--device', 'gpu'], 'device is "gpu"'],
     [['generate', 'a', '--kv-block-size', '48'], 'kv.blockSize is 48'],
     [['generat', 'a'], "unknown command 'generat'; did you mean generate?"],
@@ -100,6 +104,7 @@ describe('octavo generate', () => {
     expect(code).toBe(2)
     expect(stdout).toBe('')
     expect(stderr).toContain(sentence)
+    expect(stderr).not.toContain('loaded in')
     expect(stderr).toMatch(/\(OCTAVO_(INVALID_ARGUMENT|UNKNOWN_OPTION)\)\n$/)
   })
 

@@ -26,7 +26,7 @@ describe('Arguments', () => {
   })
 
   it('reads whole numbers exactly', () => {
-    expect(parse('--max-new-tokens', '18446744073709551615').bigint('max-new-tokens')).toBe(
+    expect(parse('--max-new-tokens', '18446744073709551615').uint64('max-new-tokens')).toBe(
       2n ** 64n - 1n,
     )
   })
@@ -52,8 +52,27 @@ describe('Arguments', () => {
       refusal('OCTAVO_INVALID_ARGUMENT', "--temperature is 'hot'; it takes a number"),
     )
     expect(() => parse('-t', '').number('temperature')).toThrow(refusal('OCTAVO_INVALID_ARGUMENT'))
-    expect(() => parse('-t', '1.5').bigint('temperature')).toThrow(
+    expect(() => parse('-t', '1.5').uint64('temperature')).toThrow(
       refusal('OCTAVO_INVALID_ARGUMENT', 'a whole number'),
+    )
+  })
+  it.each([
+    ['-1', "--temperature is '-1'; it takes a number from 0 to 1"],
+    ['1.5', "--temperature is '1.5'; it takes a number from 0 to 1"],
+    ['Infinity', "--temperature is 'Infinity'; it takes a number from 0 to 1"],
+    ['0.5', "--temperature is '0.5'; it takes an integer from 0 to 1"],
+  ])('refuses the integer %s, by name and range', (text, sentence) => {
+    expect(() => parse('-t', text).integer('temperature', { min: 0, max: 1 })).toThrow(
+      refusal('OCTAVO_INVALID_ARGUMENT', sentence),
+    )
+  })
+
+  it('refuses 2^64 where a 64-bit number is due, and an empty text in a list', () => {
+    expect(() => parse('-t', '18446744073709551616').uint64('temperature')).toThrow(
+      refusal('OCTAVO_INVALID_ARGUMENT', 'below 2^64'),
+    )
+    expect(() => parse('--stop', 'a', '--stop', '').list('stop')).toThrow(
+      refusal('OCTAVO_INVALID_ARGUMENT', "--stop is ''"),
     )
   })
 })

@@ -33,7 +33,12 @@ it('refuses a wrong OCTAVO_CUDA as it refuses the option', async () => {
 })
 
 it('prints its help on stdout', async () => {
-  const write = jest.spyOn(process.stdout, 'write').mockReturnValue(true)
+  const write = jest
+    .spyOn(process.stdout, 'write')
+    .mockImplementation((...[, written]: unknown[]) => {
+      ;(written as () => void)()
+      return true
+    })
   expect(await run(['--help'])).toBe(0)
   expect(String(write.mock.calls[0]?.[0])).toMatch(/--cuda on\|off\|auto/)
 })

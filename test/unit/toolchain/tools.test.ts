@@ -1,8 +1,16 @@
 /** Finding the tools of a build, with tools made for the test on a PATH of its own. */
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { findCMake } from '../../../lib/toolchain/cmake.js'
+import { buildWithCMake, findCMake } from '../../../lib/toolchain/cmake.js'
 import { capture, findOnPath, runProcess } from '../../../lib/toolchain/process.js'
 
 let folder: string
@@ -59,6 +67,34 @@ describe('findCMake', () => {
     expect(findCMake()).toEqual({ missing: 'cmake is not on PATH' })
     makeTool('cmake', 'exit 1')
     expect(findCMake()).toEqual({ missing: expect.stringMatching(/does not run/) })
+  })
+})
+
+describe('buildWithCMake', () => {
+  const options = { cuda: 'off', jobs: 1, debug: false, onLine: () => {} } as const
+  const cache = (): string => join(folder, 'build', 'CMakeCache.txt')
+  const addon = (): string => join(folder, 'build', 'Release', 'octavo.node')
+
+  function makeBuild(home: string): void {
+    mkdirSync(join(folder, 'build', 'Release'), { recursive: true })
+    mkdirSync(join(folder, 'build', 'CMakeFiles'))
+    writeFileSync(cache(), `CMAKE_HOME_DIRECTORY:INTERNAL=${home}\n`)
+    writeFileSync(addon(), 'works')
+  }
+
+  it('drops the cache of another folder, and keeps the addon when the build fails', async () => {
+    makeBuild('/another/folder')
+    const build = buildWithCMake(makeTool('cmake', 'echo broken; exit 1'), { ...options, folder })
+    await expect(build).rejects.toMatchObject({ code: 'OCTAVO_BUILD_FAILED' })
+    expect(existsSync(cache())).toBe(false)
+    expect(existsSync(join(folder, 'build', 'CMakeFiles'))).toBe(false)
+    expect(readFileSync(addon(), 'utf8')).toBe('works')
+  })
+
+  it('keeps the cache of its own folder', async () => {
+    makeBuild(folder)
+    await buildWithCMake(makeTool('cmake', 'exit 0'), { ...options, folder })
+    expect(existsSync(cache())).toBe(true)
   })
 })
 
