@@ -63,6 +63,7 @@ test.each<[string, Record<string, unknown>, RegExp]>([
   ['a WordPiece model', { model: { type: 'WordPiece' } }, /"model.type" is "WordPiece"/],
   ['an end of word', { model: { end_of_word_suffix: '</w>' } }, /end_of_word_suffix/],
   ['no vocabulary', { model: { vocab: null } }, /"model.vocab" must be an object, not null/],
+  ['an empty vocabulary', { model: { vocab: {}, merges: [] }, added_tokens: [] }, /is empty/],
   ['an id that is no number', { model: { vocab: { ...ids, x: '5' } } }, /"x" must be a token id/],
   ['a negative id', { model: { vocab: { ...ids, x: -1 } } }, /"x" must be a token id/],
   ['a huge id', { model: { vocab: { ...ids, x: 4e9 } } }, /"x" must be a token id/],
