@@ -2,16 +2,21 @@
 import type { Fields } from './fields.js'
 import type { GenerationDefaults } from './types.js'
 
+/** What cpp/engine/request.cc takes of a temperature or a penalty. */
+const largest = 1e6
+
 /** `fields` is null where the folder has no such file. Unknown keys are ignored. */
 export function generationDefaultsOf(fields: Fields | null): GenerationDefaults {
   if (fields === null) return { greedy: true }
-  const temperature = isZero(fields.value('temperature')) ? 0 : fields.optionalNumber('temperature')
+  const temperature = isZero(fields.value('temperature'))
+    ? 0
+    : fields.optionalNumber('temperature', { max: largest })
   const sampled = fields.optionalBoolean('do_sample') ?? false
   return {
     ...present('temperature', temperature),
     ...present('topK', fields.optionalInteger('top_k', { min: 0 })),
     ...present('topP', fields.optionalNumber('top_p', { max: 1 })),
-    ...present('repetitionPenalty', fields.optionalNumber('repetition_penalty')),
+    ...present('repetitionPenalty', fields.optionalNumber('repetition_penalty', { max: largest })),
     ...present('maxNewTokens', fields.optionalInteger('max_new_tokens')),
     greedy: !sampled || temperature === 0,
   }

@@ -65,12 +65,15 @@ test('end tokens: the union of both files, never the pad token', () => {
 })
 
 test.each<[object, string]>([
-  [{ temperature: -1 }, '"temperature" must be a number above 0, got -1'],
+  [{ temperature: -1 }, '"temperature" must be a number above 0 and at most 1000000, got -1'],
   [{ top_p: 1.5 }, '"top_p" must be a number above 0 and at most 1, got 1.5'],
   [{ top_k: 1.5 }, '"top_k" must be a non-negative integer, got 1.5'],
   [{ top_p: 1e-300 }, '"top_p" must be a number above 0 and at most 1 in fp32, got 1e-300'],
-  [{ repetition_penalty: 1e-300 }, '"repetition_penalty" must be a number above 0 in fp32'],
-  [{ temperature: 1e300 }, '"temperature" must be a number above 0 in fp32, got 1e+300'],
+  [
+    { repetition_penalty: 1e-300 },
+    '"repetition_penalty" must be a number above 0 and at most 1000000 in fp32',
+  ],
+  [{ temperature: 1e7 }, '"temperature" must be a number above 0 and at most 1000000, got 1'],
   [{ repetition_penalty: 0 }, '"repetition_penalty" must be a number above 0'],
   [{ max_new_tokens: 0 }, '"max_new_tokens" must be a positive integer'],
   [{ do_sample: 'yes' }, '"do_sample" must be true or false, got "yes"'],
