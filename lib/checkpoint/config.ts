@@ -28,14 +28,17 @@ export interface Dimensions {
   normEpsilon: number
 }
 
-/** Far above any model, low enough that no product of two leaves 53 bits. */
+/** Far above any model; the bounds of cpp/model/model_spec.cc, which refuses more. */
 const largest = {
-  vocabulary: 2 ** 27,
-  width: 2 ** 22,
-  layers: 10_000,
-  heads: 2 ** 16,
-  positions: 2 ** 31 - 1,
+  vocabulary: 2 ** 24,
+  hidden: 2 ** 18,
+  intermediate: 2 ** 22,
+  layers: 4096,
+  heads: 4096,
 }
+
+/** Tokens of a context or of an attention window, at most: also of cpp/model/model_spec.cc. */
+export const largestContext = 2 ** 27
 
 /** Decoder kernels are made for head sizes up to this. */
 const largestHeadDim = 256
@@ -59,7 +62,7 @@ export function modelConfigOf(root: Fields): ModelConfig {
  * that the kernels do not run. `headDim` is the family's own default, else hidden size / heads.
  */
 export function dimensionsOf(fields: Fields, defaults: { headDim?: number } = {}): Dimensions {
-  const hiddenSize = fields.integer('hidden_size', { max: largest.width })
+  const hiddenSize = fields.integer('hidden_size', { max: largest.hidden })
   const heads = fields.integer('num_attention_heads', { max: largest.heads })
   const kvHeads = fields.optionalInteger('num_key_value_heads', { max: largest.heads }) ?? heads
   if (heads % kvHeads !== 0) {
@@ -75,12 +78,12 @@ export function dimensionsOf(fields: Fields, defaults: { headDim?: number } = {}
   return {
     vocabularySize: fields.integer('vocab_size', { max: largest.vocabulary }),
     hiddenSize,
-    intermediateSize: fields.integer('intermediate_size', { max: largest.width }),
+    intermediateSize: fields.integer('intermediate_size', { max: largest.intermediate }),
     layers: fields.integer('num_hidden_layers', { max: largest.layers }),
     heads,
     kvHeads,
     headDim: headDimOf(fields, hiddenSize, heads, defaults.headDim),
-    maxPositions: fields.integer('max_position_embeddings', { max: largest.positions }),
+    maxPositions: fields.integer('max_position_embeddings', { max: largestContext }),
     normEpsilon: fields.optionalNumber('rms_norm_eps', { above: 0, max: 1 }) ?? 1e-6,
   }
 }
@@ -97,7 +100,7 @@ export function isTied(config: ModelConfig, hasHead: boolean): boolean {
 }
 
 function headDimOf(fields: Fields, hiddenSize: number, heads: number, fallback?: number): number {
-  const stated = fields.optionalInteger('head_dim', { max: largest.width }) ?? fallback
+  const stated = fields.optionalInteger('head_dim', { max: largest.hidden }) ?? fallback
   const headDim = stated ?? hiddenSize / heads
   if (!Number.isInteger(headDim)) {
     throw fields.refusal(

@@ -46,13 +46,17 @@ export class Fields {
     return this.optionalInteger(key, bounds) ?? this.missing(key)
   }
 
-  /** A finite number above `above` and at most `max`. */
+  /** A finite number above `above` and at most `max`. What rounds to 0 or infinity in fp32, where it is used, counts as that. */
   optionalNumber(key: string, { above = 0, max = Infinity } = {}): number | null {
     const value = this.value(key)
     if (value === null) return null
-    if (typeof value === 'number' && Number.isFinite(value) && value > above && value <= max)
-      return value
-    throw this.refusal(key, `a number above ${above}${max < Infinity ? ` and at most ${max}` : ''}`)
+    const number = typeof value === 'number' ? value : NaN
+    const single = Math.fround(number)
+    const isUsable = single !== 0 && Number.isFinite(single)
+    if (isUsable && number > above && number <= max) return number
+    const place = !isUsable && number > above && number <= max ? ' in fp32' : ''
+    const bounds = `above ${above}${max < Infinity ? ` and at most ${max}` : ''}`
+    throw this.refusal(key, `a number ${bounds}${place}`)
   }
 
   number(key: string, bounds: { above?: number; max?: number } = {}): number {
@@ -90,6 +94,14 @@ export class Fields {
     const got = shorten(JSON.stringify(this.value(key)))
     const problem = `${this.file}: "${this.path}${key}" must be ${expected}, got ${got}`
     return new OctavoError('OCTAVO_CHECKPOINT_INVALID', problem)
+  }
+
+  /** An OCTAVO_CHECKPOINT_MISMATCH about one key: it contradicts another part of the checkpoint. */
+  mismatch(key: string, why: string): OctavoError {
+    return new OctavoError(
+      'OCTAVO_CHECKPOINT_MISMATCH',
+      `${this.file}: "${this.path}${key}" ${why}`,
+    )
   }
 
   /** An OCTAVO_UNSUPPORTED_MODEL about one key. */

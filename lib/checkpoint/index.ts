@@ -56,7 +56,7 @@ export async function openCheckpoint(
     manifest,
     ...totals,
     bosTokenId: bosTokenIdOf(generation, config.fields),
-    eosTokenIds: eosTokenIdsOf(generation, config.fields),
+    eosTokenIds: eosTokenIdsOf(generation, config.fields, spec.vocabularySize),
     generation: generationDefaultsOf(generation),
     ignoredTensors: unused,
   }

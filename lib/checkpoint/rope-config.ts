@@ -1,5 +1,6 @@
 /** Rotary settings of a config, whichever way it spells them. */
 import { yarnMagnitude, type RopeParameters, type YarnRope } from '../families/rope.js'
+import { largestContext } from './config.js'
 import type { Fields } from './fields.js'
 import { shorten } from './fields.js'
 
@@ -8,6 +9,10 @@ const defaultTheta = 10_000
 
 /** No model's: a number above it is a slip and would leave fp32. */
 const largest = 1e15
+
+/** What cpp/model/model_spec.cc takes as a rope's magnitude; an mscale is multiplied by up to 4.5 (YaRN). */
+const largestMagnitude = 1e6
+const largestScale = largestMagnitude / 10
 
 /**
  * Rotary parameters for layers of a type. transformers 5 writes `rope_parameters` (flat, or one object a
@@ -66,7 +71,7 @@ export function ropeParametersOf(
 export function contextLengthOf(parameters: RopeParameters, maxPositions: number): number {
   if (parameters.type !== 'yarn') return maxPositions
   const stretched = Math.floor(parameters.originalPositions * parameters.factor)
-  return Math.max(maxPositions, Math.min(stretched, 2 ** 31 - 1))
+  return Math.max(maxPositions, Math.min(stretched, largestContext))
 }
 
 /** The object that states the rope; the config itself where none does. */
@@ -97,7 +102,9 @@ function yarnOf(
     theta,
     factor,
     originalPositions,
-    attentionFactor: optional('attention_factor') ?? attentionFactorOf(rope, factor),
+    attentionFactor:
+      rope.optionalNumber('attention_factor', { max: largestMagnitude }) ??
+      attentionFactorOf(rope, factor),
     betaFast,
     betaSlow,
     truncate: rope.optionalBoolean('truncate') ?? true,
@@ -107,7 +114,7 @@ function yarnOf(
 /** Both mscale keys, when present and not zero, replace the paper's factor by their quotient. */
 function attentionFactorOf(rope: Fields, factor: number): number {
   const [mscale, mscaleAllDim] = ['mscale', 'mscale_all_dim'].map((key) =>
-    rope.value(key) === 0 ? null : rope.optionalNumber(key, { max: largest }),
+    rope.value(key) === 0 ? null : rope.optionalNumber(key, { max: largestScale }),
   )
   if (!mscale || !mscaleAllDim) return yarnMagnitude(factor)
   return yarnMagnitude(factor, mscale) / yarnMagnitude(factor, mscaleAllDim)

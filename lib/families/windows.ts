@@ -1,4 +1,5 @@
 /** Which layers see all tokens and which a sliding window. */
+import { largestContext } from '../checkpoint/config.js'
 import type { Fields } from '../checkpoint/fields.js'
 import { shorten } from '../checkpoint/fields.js'
 
@@ -18,7 +19,7 @@ export function fullWindows(layers: number): LayerWindow[] {
 
 /** Every layer slides where `sliding_window` is not null; transformers' default without the key is 4096. */
 export function mistralWindows(fields: Fields, layers: number): LayerWindow[] {
-  const stated = fields.optionalInteger('sliding_window')
+  const stated = fields.optionalInteger('sliding_window', { max: largestContext })
   const window = stated ?? (Object.hasOwn(fields.values, 'sliding_window') ? null : 4096)
   if (window === null) return fullWindows(layers)
   return Array.from({ length: layers }, () => ({ type: 'sliding_attention', window }))
@@ -30,7 +31,7 @@ export function mistralWindows(fields: Fields, layers: number): LayerWindow[] {
  */
 export function qwenWindows(fields: Fields, layers: number): LayerWindow[] {
   const slides = fields.optionalBoolean('use_sliding_window') ?? false
-  const window = fields.optionalInteger('sliding_window') ?? 4096
+  const window = fields.optionalInteger('sliding_window', { max: largestContext }) ?? 4096
   const firstSliding = fields.optionalInteger('max_window_layers', { min: 0 }) ?? 28
   const sliding: LayerWindow = { type: 'sliding_attention', window }
   const types = fields.optionalStrings('layer_types')

@@ -1,9 +1,11 @@
 /** Rotary embedding, the paged KV cache and attention over it. */
+import { requireApart, requireDistinct } from './aliasing.js'
 import type { DeviceBuffer } from './buffer.js'
 import type { FloatDType } from './dtype.js'
-import { float32s, int32s, int64s } from './indices.js'
+import { float32s, int32s, int64s, requireFinite } from './indices.js'
 import type { Int32s, Int64s } from './indices.js'
 import { callOps } from './load.js'
+import { readOptions } from './options.js'
 import { deviceOf, nativeCache, nativeHeads } from './shape.js'
 import type { HeadsArgument } from './shape.js'
 
@@ -23,15 +25,21 @@ export interface RopeOptions {
   magnitude?: number
 }
 
+const ropeNames = { positions: true, inverseFrequencies: true, magnitude: true } as const
+
 /** Rotates queries and keys in place, in half-split pairs `(i, i + dim / 2)`. */
 export function rope(query: HeadsArgument, key: HeadsArgument, options: RopeOptions): void {
+  const { positions, inverseFrequencies, magnitude = 1 } = readOptions(options, ropeNames)
+  const frequencies = float32s('inverseFrequencies', inverseFrequencies)
+  requireFinite('inverseFrequencies', frequencies)
   const call = {
     query: nativeHeads('query', query),
     key: nativeHeads('key', key),
-    positions: int32s('positions', options.positions),
-    inverseFrequencies: float32s('inverseFrequencies', options.inverseFrequencies),
-    magnitude: options.magnitude ?? 1,
+    positions: int32s('positions', positions),
+    inverseFrequencies: frequencies,
+    magnitude,
   }
+  requireApart({ query, key })
   callOps((ops) => ops.rope(deviceOf('query', query), call))
 }
 
@@ -53,6 +61,8 @@ export function kvWrite(
     value: nativeHeads('value', value),
     slots: int64s('slots', slots),
   }
+  requireApart({ cache, key, value })
+  requireDistinct(call.slots)
   callOps((ops) => ops.kvWrite(deviceOf('cache', cache), call))
 }
 
@@ -71,6 +81,15 @@ export interface AttentionOptions {
   window?: number
 }
 
+const attentionNames = {
+  layer: true,
+  queryStart: true,
+  contextLength: true,
+  blockTable: true,
+  scale: true,
+  window: true,
+} as const
+
 /** Causal attention of `query` over the cache, query heads grouped over KV heads; `out` has query's shape. */
 export function pagedAttention(
   out: HeadsArgument,
@@ -78,17 +97,19 @@ export function pagedAttention(
   cache: KvCacheBuffer,
   options: AttentionOptions,
 ): void {
+  const read = readOptions(options, attentionNames)
   const nativeQuery = nativeHeads('query', query)
   const call = {
     out: nativeHeads('out', out),
     query: nativeQuery,
     cache: nativeCache('cache', cache),
-    layer: options.layer,
-    queryStart: int32s('queryStart', options.queryStart),
-    contextLength: int32s('contextLength', options.contextLength),
-    blockTable: int32s('blockTable', options.blockTable),
-    scale: options.scale ?? 1 / Math.sqrt(nativeQuery.dim),
-    window: options.window ?? 0,
+    layer: read.layer,
+    queryStart: int32s('queryStart', read.queryStart),
+    contextLength: int32s('contextLength', read.contextLength),
+    blockTable: int32s('blockTable', read.blockTable),
+    scale: read.scale === undefined ? 1 / Math.sqrt(nativeQuery.dim) : read.scale,
+    window: read.window === undefined ? 0 : read.window,
   }
+  requireApart({ out, query, cache })
   callOps((ops) => ops.pagedAttention(deviceOf('out', out), call))
 }

@@ -5,12 +5,23 @@ import { creationStack, unwatch, watch } from '../runtime/leaks.js'
 import { arrayTypes, bytesOf, decode, dtypes, encode } from './dtype.js'
 import type { ArrayOf, DType, FloatDType } from './dtype.js'
 import type { Device } from './device.js'
+import { float32s, int32s } from './indices.js'
 import { callOps } from './load.js'
 import { elementsOf } from './shape.js'
 import type { Shape } from './shape.js'
 
 function isFloat(dtype: DType): dtype is FloatDType {
   return dtype === 'fp32' || dtype === 'bf16' || dtype === 'fp16'
+}
+
+/** Its bytes, unless they were transferred to another thread. */
+function bytesInside(array: ArrayBufferView): Uint8Array {
+  try {
+    return new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
+  } catch (cause) {
+    const problem = 'the array of values is detached: its memory was transferred away'
+    throw new OctavoError('OCTAVO_INVALID_ARGUMENT', problem, { cause })
+  }
 }
 
 /** `[elements]` of one dtype on a device. Contents are undefined until written. */
@@ -67,7 +78,7 @@ export class DeviceBuffer<D extends DType = DType> implements Disposable {
   write(values: ArrayOf[D] | readonly number[], offset = 0): void {
     const array = this.#arrayOf(values)
     this.#requireInside(offset, array.length)
-    const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
+    const bytes = bytesInside(array)
     callOps((ops) =>
       ops.writeBuffer({ buffer: this.handle, offset: offset * bytesOf(this.dtype), bytes }),
     )
@@ -116,8 +127,9 @@ export class DeviceBuffer<D extends DType = DType> implements Disposable {
   #arrayOf(values: ArrayOf[D] | readonly number[]): ArrayOf[D] {
     const type = arrayTypes[this.dtype] as unknown as { new (length: number): ArrayOf[D] }
     if (values instanceof type) return values
-    if (isFloat(this.dtype) && Array.isArray(values)) return encode(this.dtype, values)
-    if (Array.isArray(values) && this.dtype === 'i32') return Int32Array.from(values) as ArrayOf[D]
+    if (isFloat(this.dtype) && Array.isArray(values))
+      return encode(this.dtype, float32s('values', values))
+    if (Array.isArray(values) && this.dtype === 'i32') return int32s('values', values) as ArrayOf[D]
     throw new OctavoError(
       'OCTAVO_INVALID_ARGUMENT',
       `a ${this.dtype} buffer is written from a ${type.name} or an array of numbers`,

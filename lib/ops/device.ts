@@ -4,6 +4,7 @@ import { creationStack, unwatch, watch } from '../runtime/leaks.js'
 import type { NativeDeviceInfo, NativeLedgerLine } from '../native.js'
 import { DeviceBuffer } from './buffer.js'
 import { callOps } from './load.js'
+import { readOptions } from './options.js'
 import type { ArrayOf, DType } from './dtype.js'
 import type { NativeMemoryUse } from './native.js'
 import type { Shape } from './shape.js'
@@ -50,7 +51,8 @@ export class Device implements Disposable {
    * Throws OCTAVO_INVALID_ARGUMENT, OCTAVO_NO_CUDA_BUILD, OCTAVO_NO_DRIVER, OCTAVO_NO_DEVICE,
    * OCTAVO_KERNELS_UNAVAILABLE, OCTAVO_NATIVE_MISSING.
    */
-  static open(id = 'auto', { threads = 0 }: DeviceOptions = {}): Device {
+  static open(id = 'auto', options?: DeviceOptions): Device {
+    const { threads = 0 } = readOptions(options, { threads: true })
     const handle = callOps((ops) => ops.open({ id, threads }))
     return new Device(
       handle,

@@ -1,4 +1,8 @@
-/** Ops on rows. Shapes are checked; a mismatch throws OCTAVO_INVALID_ARGUMENT with both numbers. */
+/**
+ * Ops on rows. Shapes are checked; a mismatch throws OCTAVO_INVALID_ARGUMENT with both numbers, and so does an
+ * output that shares memory with an input, unless the op says that it may be it.
+ */
+import { requireApart } from './aliasing.js'
 import type { DeviceBuffer } from './buffer.js'
 import type { FloatDType } from './dtype.js'
 import { int32s } from './indices.js'
@@ -13,6 +17,7 @@ export type FloatBuffer = DeviceBuffer<FloatDType>
 /** `out[i] = from[i]`, converted, rounded to nearest even. Both whole, without gaps between rows. */
 export function convert(out: MatrixArgument, from: MatrixArgument): void {
   const call = { out: nativeMatrix('out', out), from: nativeMatrix('from', from) }
+  requireApart({ out, from })
   callOps((ops) => ops.convert(deviceOf('out', out), call))
 }
 
@@ -23,6 +28,7 @@ export function embedding(out: MatrixArgument, tokens: Int32s, table: MatrixArgu
     tokens: int32s('tokens', tokens),
     table: nativeMatrix('table', table),
   }
+  requireApart({ out, table })
   callOps((ops) => ops.embedding(deviceOf('out', out), call))
 }
 
@@ -33,6 +39,7 @@ export function gatherRows(out: MatrixArgument, from: MatrixArgument, rows: Int3
     from: nativeMatrix('from', from),
     rows: int32s('rows', rows),
   }
+  requireApart({ out, from })
   callOps((ops) => ops.gatherRows(deviceOf('out', out), call))
 }
 
@@ -49,6 +56,7 @@ export function rmsNorm(
     weight: nativeVector('weight', weight),
     epsilon,
   }
+  requireApart({ out, x, weight }, 'x')
   callOps((ops) => ops.rmsNorm(deviceOf('out', out), call))
 }
 
@@ -67,12 +75,15 @@ export function addRmsNorm(
     weight: nativeVector('weight', weight),
     epsilon,
   }
+  requireApart({ out, residual, x, weight }, 'x')
+  requireApart({ residual, x, weight })
   callOps((ops) => ops.addRmsNorm(deviceOf('out', out), call))
 }
 
 /** `y += x`. */
 export function add(y: MatrixArgument, x: MatrixArgument): void {
   const call = { y: nativeMatrix('y', y), x: nativeMatrix('x', x) }
+  requireApart({ y, x })
   callOps((ops) => ops.add(deviceOf('y', y), call))
 }
 
@@ -83,6 +94,7 @@ export function headNorm(heads: HeadsArgument, weight: FloatBuffer, epsilon: num
     weight: nativeVector('weight', weight),
     epsilon,
   }
+  requireApart({ heads, weight })
   callOps((ops) => ops.headNorm(deviceOf('heads', heads), call))
 }
 
@@ -100,13 +112,15 @@ export function linear(
     out: nativeMatrix('out', out),
     x: nativeMatrix('x', x),
     weight: nativeMatrix('weight', weight),
-    bias: bias ? nativeVector('bias', bias) : null,
+    bias: bias === undefined ? null : nativeVector('bias', bias),
   }
+  requireApart({ out, x, weight, bias })
   callOps((ops) => ops.linear(deviceOf('out', out), call))
 }
 
 /** `out[r, i] = silu(gateUp[r, i]) · gateUp[r, columns + i]`; gateUp has `2 · columns` columns. */
 export function swiglu(out: MatrixArgument, gateUp: MatrixArgument): void {
   const call = { out: nativeMatrix('out', out), gateUp: nativeMatrix('gateUp', gateUp) }
+  requireApart({ out, gateUp })
   callOps((ops) => ops.swiglu(deviceOf('out', out), call))
 }

@@ -3,6 +3,7 @@ import type { DeviceBuffer } from './buffer.js'
 import { float32s, int32s } from './indices.js'
 import type { Int32s } from './indices.js'
 import { callOps } from './load.js'
+import { readOptions } from './options.js'
 import type { NativeSamplingRow } from './native.js'
 import { deviceOf, nativeMatrix } from './shape.js'
 
@@ -46,23 +47,53 @@ export interface Samples {
 
 const none = new Int32Array(0)
 
-function nativeRow(options: SamplingOptions): NativeSamplingRow {
+const rowNames: Record<keyof SamplingOptions, true> = {
+  bias: true,
+  history: true,
+  repetitionPenalty: true,
+  frequencyPenalty: true,
+  presencePenalty: true,
+  temperature: true,
+  topK: true,
+  topP: true,
+  minP: true,
+  seed: true,
+  position: true,
+}
+
+const defaults = {
+  temperature: 1,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  repetitionPenalty: 1,
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  position: 0,
+  seed: 0n,
+}
+const absentBias: NonNullable<SamplingOptions['bias']> = { tokens: none, values: [] }
+const absentHistory: NonNullable<SamplingOptions['history']> = { tokens: none, counts: none }
+
+function nativeRow(options: SamplingOptions, name: string): NativeSamplingRow {
+  const {
+    bias = absentBias,
+    history = absentHistory,
+    ...given
+  } = readOptions(options, rowNames, name)
+  readOptions(bias, { tokens: true, values: true }, 'bias')
+  readOptions(history, { tokens: true, counts: true }, 'history')
   return {
-    temperature: options.temperature ?? 1,
-    topK: options.topK ?? 0,
-    topP: options.topP ?? 1,
-    minP: options.minP ?? 0,
-    repetitionPenalty: options.repetitionPenalty ?? 1,
-    frequencyPenalty: options.frequencyPenalty ?? 0,
-    presencePenalty: options.presencePenalty ?? 0,
-    position: options.position ?? 0,
-    seed: options.seed ?? 0n,
-    historyTokens: int32s('history.tokens', options.history?.tokens ?? none),
-    historyCounts: int32s('history.counts', options.history?.counts ?? none),
-    biasTokens: int32s('bias.tokens', options.bias?.tokens ?? none),
-    biasValues: float32s('bias.values', options.bias?.values ?? []),
+    ...defaults,
+    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+    historyTokens: int32s('history.tokens', history.tokens),
+    historyCounts: int32s('history.counts', history.counts),
+    biasTokens: int32s('bias.tokens', bias.tokens),
+    biasValues: float32s('bias.values', bias.values),
   }
 }
+
+const callNames = { sampled: true, topCount: true } as const
 
 /**
  * Picks a token from every row of `logits` (`[rows, vocabulary]`, overwritten). `params` has one element a
@@ -72,17 +103,19 @@ function nativeRow(options: SamplingOptions): NativeSamplingRow {
 export function sample(
   logits: DeviceBuffer<'fp32'>,
   params: SamplingOptions | readonly SamplingOptions[],
-  options: { sampled?: number; topCount?: number } = {},
+  options?: { sampled?: number; topCount?: number },
 ): Samples {
   const matrix = nativeMatrix('logits', logits)
-  const rows = Array.isArray(params)
-    ? (params as readonly SamplingOptions[])
-    : new Array<SamplingOptions>(matrix.rows).fill(params as SamplingOptions)
+  const rows = Array.isArray(params) ? (params as readonly SamplingOptions[]) : null
+  const { sampled = matrix.columns, topCount = 0 } = readOptions(options, callNames)
   const call = {
     logits: matrix,
-    sampled: options.sampled ?? matrix.columns,
-    topCount: options.topCount ?? 0,
-    params: rows.map(nativeRow),
+    sampled,
+    topCount,
+    params:
+      rows === null
+        ? new Array(matrix.rows).fill(nativeRow(params as SamplingOptions, 'params'))
+        : rows.map((row, at) => nativeRow(row, `params[${at}]`)),
   }
   return callOps((ops) => ops.sample(deviceOf('logits', logits), call))
 }

@@ -1,5 +1,7 @@
 /** Shapes of buffers and views of them, checked before the addon sees them. */
 import { OctavoError } from '../errors.js'
+import { invalid, show } from '../options/reader.js'
+import { readOptions } from './options.js'
 import type { FloatDType } from './dtype.js'
 import type { DeviceBuffer } from './buffer.js'
 import type { NativeHeads, NativeKvCache, NativeMatrix, NativeVector } from './native.js'
@@ -36,20 +38,38 @@ export type MatrixArgument = DeviceBuffer<FloatDType> | MatrixView
 /** A buffer of shape `[tokens, heads, dim]`, or a view of one. */
 export type HeadsArgument = DeviceBuffer<FloatDType> | HeadsView
 
+const matrixNames: Record<keyof MatrixView, true> = {
+  buffer: true,
+  offset: true,
+  rows: true,
+  columns: true,
+  stride: true,
+}
+const headsNames: Record<keyof HeadsView, true> = {
+  buffer: true,
+  offset: true,
+  tokens: true,
+  heads: true,
+  dim: true,
+  tokenStride: true,
+}
+
 /** Elements of a shape. Throws OCTAVO_INVALID_ARGUMENT unless every size is a positive integer. */
 export function elementsOf(shape: Shape): number {
-  const elements = shape.reduce((product, size) => product * size, 1)
-  const fits = shape.length > 0 && shape.every((size) => Number.isSafeInteger(size) && size > 0)
+  if (!Array.isArray(shape)) throw invalid('the shape', shape, 'a number or an array of numbers')
+  const sizes = Array.from(shape as Shape)
+  const fits = sizes.length > 0 && sizes.every((size) => Number.isSafeInteger(size) && size > 0)
+  const elements = fits ? sizes.reduce((product, size) => product * size, 1) : 0
   if (!fits || !Number.isSafeInteger(elements)) {
     throw new OctavoError(
       'OCTAVO_INVALID_ARGUMENT',
-      `the shape is [${shape.join(', ')}]: expected positive integers`,
+      `the shape is [${sizes.map(show).join(', ')}]: expected positive integers`,
     )
   }
   return elements
 }
 
-function isBuffer(argument: object): argument is DeviceBuffer<FloatDType> {
+export function isBuffer(argument: object): argument is DeviceBuffer<FloatDType> {
   return 'shape' in argument
 }
 
@@ -57,7 +77,7 @@ function requireObject(name: string, argument: unknown): asserts argument is obj
   if (typeof argument === 'object' && argument !== null) return
   throw new OctavoError(
     'OCTAVO_INVALID_ARGUMENT',
-    `${name} is ${String(argument)}: expected a DeviceBuffer or a view of one`,
+    `${name} is ${show(argument)}: expected a DeviceBuffer or a view of one`,
   )
 }
 
@@ -76,6 +96,7 @@ export function nativeMatrix(name: string, argument: MatrixArgument): NativeMatr
     return { buffer, dtype, offset: 0, rows, columns, stride: columns }
   }
   const { handle: buffer, dtype } = bufferOf(name, argument)
+  readOptions(argument, matrixNames, name)
   const { offset = 0, rows, columns, stride = columns } = argument
   return { buffer, dtype, offset, rows, columns, stride }
 }
@@ -91,6 +112,7 @@ export function nativeHeads(name: string, argument: HeadsArgument): NativeHeads 
   requireObject(name, argument)
   if (!isBuffer(argument)) {
     const { handle: buffer, dtype } = bufferOf(name, argument)
+    readOptions(argument, headsNames, name)
     const { offset = 0, tokens, heads, dim, tokenStride = heads * dim } = argument
     return { buffer, dtype, offset, tokens, heads, dim, tokenStride }
   }

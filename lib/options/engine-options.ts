@@ -76,7 +76,8 @@ const auto = (dtype: 'auto' | NativeDType | undefined): NativeDType | null =>
   dtype === undefined || dtype === 'auto' ? null : dtype
 
 function readDevice(read: OptionReader<EngineOptions>): string {
-  const device = read.raw('device') ?? 'auto'
+  const device = read.raw('device')
+  if (device === undefined) return 'auto'
   if (typeof device === 'string' && /^(auto|cpu|cuda|cuda:\d{1,3})$/.test(device)) return device
   throw read.invalid('device', `'auto', 'cpu', 'cuda' or 'cuda:N'`)
 }

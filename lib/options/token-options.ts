@@ -16,7 +16,8 @@ export function readBias(
   read: Reader,
   vocabularySize: number,
 ): { tokens: Int32Array; values: Float32Array } {
-  const bias = read.raw('logitBias') ?? {}
+  const given = read.raw('logitBias')
+  const bias = given === undefined ? {} : given
   if (typeof bias !== 'object' || bias === null || Array.isArray(bias)) {
     throw read.invalid('logitBias', 'an object or a Map from token id to bias')
   }
@@ -35,7 +36,8 @@ export function readBias(
 
 /** The model's EOS set, unless it is to be ignored, and the caller's own. */
 export function readStopTokens(read: Reader, limits: ModelLimits): Int32Array {
-  const own = read.raw('stopTokens') ?? []
+  const given = read.raw('stopTokens')
+  const own = given === undefined ? [] : given
   if (!Array.isArray(own)) throw read.invalid('stopTokens', 'an array of token ids')
   own.forEach((id, i) => checkId(`stopTokens[${i}]`, id, limits.vocabularySize))
   const eos = read.boolean('ignoreEos') === true ? [] : limits.eosTokenIds
@@ -43,8 +45,8 @@ export function readStopTokens(read: Reader, limits: ModelLimits): Int32Array {
 }
 
 export function readStopStrings(read: Reader, hasTokenizer: boolean): string[] {
-  const stop = read.raw('stop') ?? []
-  const list = typeof stop === 'string' ? [stop] : stop
+  const stop = read.raw('stop')
+  const list = stop === undefined ? [] : typeof stop === 'string' ? [stop] : stop
   const fits =
     Array.isArray(list) && list.every((text) => typeof text === 'string' && text.length > 0)
   if (!fits) throw read.invalid('stop', 'a non-empty string or an array of non-empty strings')

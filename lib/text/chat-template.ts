@@ -2,7 +2,7 @@
 
 import { OctavoError } from '../errors.js'
 import { JinjaTemplate } from './jinja-template.js'
-import type { TemplateSources } from './template-source.js'
+import type { TemplateSource, TemplateSources } from './template-source.js'
 import type { ChatMessage, ChatTemplate, ChatTemplateOptions } from './types.js'
 
 /**
@@ -10,13 +10,18 @@ import type { ChatMessage, ChatTemplate, ChatTemplateOptions } from './types.js'
  * `addSpecialTokens: false`. Special tokens that a message spells out become special tokens too.
  */
 export class JinjaChatTemplate implements ChatTemplate {
-  private readonly parsed = new Map<string, JinjaTemplate>()
+  private readonly templates: ReadonlyMap<string, JinjaTemplate>
 
-  /** `tokens`: special tokens by name, which templates read as variables. Nothing is parsed yet. */
+  /**
+   * `tokens`: special tokens by name, which templates read as variables. Throws OCTAVO_TEMPLATE_FAILED,
+   * naming the file, for a template that does not parse.
+   */
   constructor(
-    private readonly sources: TemplateSources,
+    sources: TemplateSources,
     private readonly tokens: Record<string, string>,
-  ) {}
+  ) {
+    this.templates = new Map([...sources].map(([name, source]) => [name, parse(name, source)]))
+  }
 
   render(messages: readonly ChatMessage[], options: ChatTemplateOptions = {}): string {
     if (!Array.isArray(messages)) {
@@ -26,10 +31,10 @@ export class JinjaChatTemplate implements ChatTemplate {
       )
     }
     const { addGenerationPrompt = true, tools = null, variables = {} } = options
-    const name = this.choose(tools !== null)
+    const template = this.choose(tools !== null)
     try {
       // transformers passes tools and documents always: templates ask "is none", not "is defined".
-      return this.template(name).render({
+      return template.render({
         documents: null,
         ...this.tokens,
         ...variables,
@@ -46,22 +51,27 @@ export class JinjaChatTemplate implements ChatTemplate {
   }
 
   /** "tool_use" where there is one and tools are passed, "default" otherwise. */
-  private choose(hasTools: boolean): string {
-    const name = hasTools && this.sources.has('tool_use') ? 'tool_use' : 'default'
-    if (this.sources.has(name)) return name
-    const names = [...this.sources.keys()].join('", "')
+  private choose(hasTools: boolean): JinjaTemplate {
+    const { templates } = this
+    const chosen = (hasTools && templates.get('tool_use')) || templates.get('default')
+    if (chosen) return chosen
+    const names = [...templates.keys()].join('", "')
     throw new OctavoError(
       'OCTAVO_TEMPLATE_FAILED',
       `the model has no chat template named "default", only "${names}"`,
     )
   }
+}
 
-  private template(name: string): JinjaTemplate {
-    let parsed = this.parsed.get(name)
-    if (parsed === undefined) {
-      parsed = new JinjaTemplate(this.sources.get(name) as string)
-      this.parsed.set(name, parsed)
-    }
-    return parsed
+function parse(name: string, { file, text }: TemplateSource): JinjaTemplate {
+  try {
+    return new JinjaTemplate(text)
+  } catch (error) {
+    const words = (error as Error).message
+    throw new OctavoError(
+      'OCTAVO_TEMPLATE_FAILED',
+      `${file}: the chat template "${name}" does not parse: ${words}`,
+      { cause: error },
+    )
   }
 }

@@ -1,6 +1,6 @@
 /** The files of a model folder that speak of text. */
 
-import { readFile } from 'node:fs/promises'
+import { lstat, readFile } from 'node:fs/promises'
 import { OctavoError } from '../errors.js'
 import { objectAt, type JsonObject } from './json.js'
 
@@ -9,10 +9,20 @@ export async function readText(path: string): Promise<string | null> {
   try {
     return (await readFile(path)).toString('utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    const reason = (error as Error).message
-    throw new OctavoError('OCTAVO_IO_FAILED', `cannot read ${path}: ${reason}`, { cause: error })
+    return absent(path, error)
   }
+}
+
+/**
+ * null where `error` says that nothing lies at `path`; throws OCTAVO_IO_FAILED otherwise. A link to nothing is
+ * an entry: a hub cache whose files were cleared leaves such, and the model is then broken, not textless.
+ */
+export async function absent(path: string, error: unknown): Promise<null> {
+  const { code, message } = error as NodeJS.ErrnoException
+  const entry = code === 'ENOENT' ? await lstat(path).catch(() => null) : null
+  if (code === 'ENOENT' && entry === null) return null
+  const reason = entry?.isSymbolicLink() ? 'it is a link to a file that does not exist' : message
+  throw new OctavoError('OCTAVO_IO_FAILED', `cannot read ${path}: ${reason}`, { cause: error })
 }
 
 /** The object that a JSON file holds, or null when there is no such file. */

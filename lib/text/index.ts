@@ -26,7 +26,7 @@ export type {
  * null when the folder has no tokenizer.json: the model then takes token ids only.
  *
  * Throws OCTAVO_TOKENIZER_INVALID for files that are broken, contradict each other or ask for
- * something octavo does not read, OCTAVO_IO_FAILED when the folder or a file cannot be read.
+ * something octavo does not read, OCTAVO_TEMPLATE_FAILED for a chat template that does not parse, OCTAVO_IO_FAILED when the folder or a file cannot be read.
  */
 export async function loadText(folder: string): Promise<TextModel | null> {
   await requireFolder(folder)

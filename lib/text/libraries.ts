@@ -32,7 +32,7 @@ interface TokenizersLibrary {
 
 const load = createRequire(__filename)
 
-/** Loaded at the first template: most programs that generate from ids never need it. */
+/** Loaded at the first template: a model without one never needs it. */
 export function jinja(): JinjaLibrary {
   return load('@huggingface/jinja') as JinjaLibrary
 }

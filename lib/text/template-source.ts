@@ -1,13 +1,18 @@
 /** Where a folder keeps its chat template. */
 
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
-import { OctavoError } from '../errors.js'
-import { naming, readJsonObject, readText } from './files.js'
-import { arrayAt, objectAt, stringAt, type JsonObject } from './json.js'
+import { basename, join } from 'node:path'
+import { absent, naming, readJsonObject, readText } from './files.js'
+import { objectAt, stringAt, wrong, type JsonObject } from './json.js'
 
 /** Templates by name; a folder with one template calls it "default". */
-export type TemplateSources = ReadonlyMap<string, string>
+export type TemplateSources = ReadonlyMap<string, TemplateSource>
+
+export interface TemplateSource {
+  /** The path of the file that holds it. */
+  file: string
+  text: string
+}
 
 const extras = 'additional_chat_templates'
 
@@ -24,16 +29,19 @@ export async function readTemplates(folder: string, config: JsonObject): Promise
   return parseAt(path, (await readJsonObject(path))?.chat_template)
 }
 
-const parseAt = (path: string, value: unknown): Map<string, string> =>
-  naming(path, () => parseTemplates(value))
+function parseAt(file: string, value: unknown): TemplateSources {
+  const templates = naming(file, () => parseTemplates(value))
+  return new Map(templates.map(([name, text]) => [name, { file, text }]))
+}
 
-async function readTemplateFiles(folder: string): Promise<Map<string, string>> {
-  const templates = new Map<string, string>()
-  const main = await readText(join(folder, 'chat_template.jinja'))
-  if (main !== null) templates.set('default', main)
-  for (const file of await listExtras(join(folder, extras))) {
-    const source = await readText(join(folder, extras, file))
-    if (source !== null) templates.set(file.slice(0, -'.jinja'.length), source)
+async function readTemplateFiles(folder: string): Promise<TemplateSources> {
+  const templates = new Map<string, TemplateSource>()
+  const main = join(folder, 'chat_template.jinja')
+  const others = (await listExtras(join(folder, extras))).map((name) => join(folder, extras, name))
+  for (const file of [main, ...others]) {
+    const text = await readText(file)
+    const name = file === main ? 'default' : basename(file, '.jinja')
+    if (text !== null) templates.set(name, { file, text })
   }
   return templates
 }
@@ -42,20 +50,20 @@ async function listExtras(folder: string): Promise<string[]> {
   try {
     return (await readdir(folder)).filter((file) => file.endsWith('.jinja')).sort()
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    const reason = (error as Error).message
-    throw new OctavoError('OCTAVO_IO_FAILED', `cannot list ${folder}: ${reason}`, { cause: error })
+    return (await absent(folder, error)) ?? []
   }
 }
 
 /** A template, or a list of `{ name, template }`. */
-function parseTemplates(value: unknown): Map<string, string> {
-  if (value === undefined || value === null) return new Map()
-  if (typeof value === 'string') return new Map([['default', value]])
-  const entries = arrayAt(value, 'chat_template').map((entry, at): [string, string] => {
+function parseTemplates(value: unknown): [name: string, text: string][] {
+  if (value === undefined || value === null) return []
+  if (typeof value === 'string') return [['default', value]]
+  if (!Array.isArray(value)) {
+    throw wrong('chat_template', value, 'a string or a list of named templates')
+  }
+  return value.map((entry, at): [string, string] => {
     const key = `chat_template[${at}]`
     const { name, template } = objectAt(entry, key)
     return [stringAt(name, `${key}.name`), stringAt(template, `${key}.template`)]
   })
-  return new Map(entries)
 }

@@ -1,6 +1,7 @@
 /** A tokenizer.json put to work. */
 
 import { OctavoError } from '../errors.js'
+import { invalid, OptionReader } from '../options/reader.js'
 import { AddedTokenFinder } from './added-tokens.js'
 import { checkModelKind, parseBpeModel } from './bpe-model.js'
 import { StreamDetokenizer } from './detokenizer.js'
@@ -13,6 +14,14 @@ import { parseDecoder, TokenBytes, type DecoderRules } from './token-bytes.js'
 import type { Detokenizer, Tokenizer } from './types.js'
 import { Vocabulary } from './vocabulary.js'
 import { WordEncoder } from './word-encoder.js'
+
+interface EncodeOptions {
+  addSpecialTokens?: boolean
+}
+
+interface DecodeOptions {
+  keepSpecialTokens?: boolean
+}
 
 /** Half a surrogate pair is no character: it is read as U+FFFD, as UTF-8 encoders do. */
 const loneSurrogate = /\p{Surrogate}/gu
@@ -59,11 +68,12 @@ export class BpeTokenizer implements Tokenizer {
     this.eosTokenIds = eosId === undefined ? [] : [eosId]
   }
 
-  encode(text: string, options: { addSpecialTokens?: boolean } = {}): number[] {
+  encode(text: string, options?: EncodeOptions): number[] {
     if (typeof text !== 'string') {
       throw new OctavoError('OCTAVO_INVALID_ARGUMENT', `text must be a string, not ${typeof text}`)
     }
-    const { addSpecialTokens = true } = options
+    const read = new OptionReader<EncodeOptions>(options, { addSpecialTokens: true })
+    const addSpecialTokens = read.boolean('addSpecialTokens') ?? true
     const ids: number[] = addSpecialTokens ? [...this.frame.before] : []
     this.rawTokens.split(text.replace(loneSurrogate, '\ufffd')).forEach((section, at) => {
       if (typeof section === 'number') ids.push(section)
@@ -73,16 +83,30 @@ export class BpeTokenizer implements Tokenizer {
     return ids
   }
 
-  decode(ids: readonly number[], options: { keepSpecialTokens?: boolean } = {}): string {
+  decode(ids: readonly number[], options?: DecodeOptions): string {
     const detokenizer = this.detokenizer(options)
+    this.requireIds(ids)
     let text = ''
     for (const id of ids) text += detokenizer.push(id)
     return text + detokenizer.flush()
   }
 
-  detokenizer(options: { keepSpecialTokens?: boolean } = {}): Detokenizer {
-    const keep = options.keepSpecialTokens ?? false
+  detokenizer(options?: DecodeOptions): Detokenizer {
+    const read = new OptionReader<DecodeOptions>(options, { keepSpecialTokens: true })
+    const keep = read.boolean('keepSpecialTokens') ?? false
     return new StreamDetokenizer(this.vocabulary, this.bytes, this.decoderRules, keep)
+  }
+
+  /** A detokenizer takes padding ids, which a model may emit; here every id is the caller's. */
+  private requireIds(ids: unknown): asserts ids is readonly number[] {
+    if (!Array.isArray(ids) && !(ids instanceof Int32Array) && !(ids instanceof Uint32Array)) {
+      throw invalid('ids', ids, 'an array of token ids')
+    }
+    const size = this.vocabularySize
+    for (const [at, id] of (ids as readonly unknown[]).entries()) {
+      if (Number.isInteger(id) && (id as number) >= 0 && (id as number) < size) continue
+      throw invalid(`ids[${at}]`, id, `a token id of this tokenizer, 0 to ${size - 1}`)
+    }
   }
 
   /** `text` lies between special tokens; tokens of the normalised text are found now. */

@@ -7,14 +7,17 @@ export interface Tokenizer {
   readonly eosTokenIds: number[]
   /** Special tokens written in the text are recognised; `addSpecialTokens` (default true) adds BOS and the like. */
   encode(text: string, options?: { addSpecialTokens?: boolean }): number[]
-  /** Lossless: no clean-up of spaces. Special tokens are left out unless `keepSpecialTokens`. */
+  /**
+   * Lossless: no clean-up of spaces. Special tokens are left out unless `keepSpecialTokens`. An id of
+   * `vocabularySize` or more is refused with OCTAVO_INVALID_ARGUMENT.
+   */
   decode(ids: readonly number[], options?: { keepSpecialTokens?: boolean }): string
   /** A fresh incremental detokenizer: the concatenation of its pieces equals `decode` of all its ids. */
   detokenizer(options?: { keepSpecialTokens?: boolean }): Detokenizer
 }
 
 export interface Detokenizer {
-  /** Text that this token completes: '' while a character is unfinished; never half a character. */
+  /** Text that this token completes, '' for an id that is no token's: '' while a character is unfinished; never half a character. */
   push(id: number): string
   /** What is left at the end: unfinished bytes become U+FFFD. */
   flush(): string

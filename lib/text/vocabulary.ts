@@ -33,6 +33,7 @@ export class Vocabulary {
     for (const token of added) this.addedById.set(token.id, token)
     this.added = added
     this.size = this.contents.length
+    if (this.size === 0) throw invalid('model.vocab', 'is empty: a model has at least one token')
   }
 
   idOf(content: string): number | undefined {

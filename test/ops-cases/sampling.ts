@@ -16,13 +16,16 @@ export interface SamplingCase {
 /** fp32 sums of a vocabulary's probabilities differ by about this much from exact ones. */
 const slack = 1e-5
 
-export function runSampling({ rows, params, ...options }: SamplingCase, device: Device): Samples {
+export function runSampling(
+  { rows, params, sampled, topCount }: SamplingCase,
+  device: Device,
+): Samples {
   using scope = new Scope(device)
   const vocabulary = rows[0]!.length
   const flat = new Float32Array(rows.length * vocabulary)
   rows.forEach((row, r) => flat.set(row, r * vocabulary))
   const logits = scope.buffer('fp32', [rows.length, vocabulary], flat)
-  return sample(logits as Parameters<typeof sample>[0], params, options)
+  return sample(logits as Parameters<typeof sample>[0], params, { sampled, topCount })
 }
 
 /** Throws unless every row's token, log-probability and top tokens are what the definition gives. */

@@ -35,9 +35,9 @@ test.each<[object, string]>([
   [{ num_hidden_layers: -4 }, '"num_hidden_layers" must be a positive integer, got -4'],
   [
     { num_hidden_layers: 1e9 },
-    '"num_hidden_layers" must be an integer of at most 10000, got 1000000000',
+    '"num_hidden_layers" must be an integer of at most 4096, got 1000000000',
   ],
-  [{ num_attention_heads: 1e9 }, '"num_attention_heads" must be an integer of at most 65536'],
+  [{ num_attention_heads: 1e9 }, '"num_attention_heads" must be an integer of at most 4096'],
   [{ num_attention_heads: 0 }, '"num_attention_heads" must be a positive integer, got 0'],
   [
     { num_attention_heads: 3, num_key_value_heads: 2 },

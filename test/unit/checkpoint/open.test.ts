@@ -238,3 +238,23 @@ test('an aborted signal cancels', async () => {
   controller.abort()
   await expect(opening).rejects.toMatchObject(cancelled)
 })
+
+test.each<[object, string]>([
+  [{ max_position_embeddings: 2 ** 27 + 1 }, '"max_position_embeddings" must be an integer of at'],
+  [{ rms_norm_eps: 1e-60 }, '"rms_norm_eps" must be a number above 0 and at most 1 in fp32'],
+  [{ num_hidden_layers: 4097 }, '"num_hidden_layers" must be an integer of at most 4096'],
+  [{ num_attention_heads: 4098 }, '"num_attention_heads" must be an integer of at most 4096'],
+  [{ vocab_size: 2 ** 24 + 1 }, '"vocab_size" must be an integer of at most 16777216'],
+  [{ hidden_size: 2 ** 18 + 2 }, '"hidden_size" must be an integer of at most 262144'],
+])('%j is past what the runtime takes', async (config, sentence) => {
+  const problem = refusal('OCTAVO_CHECKPOINT_INVALID', sentence)
+  await expect(openCheckpoint(tinyFolder(config))).rejects.toMatchObject(problem)
+})
+
+test('an end token past the vocabulary', async () => {
+  const problem = refusal(
+    'OCTAVO_CHECKPOINT_MISMATCH',
+    'config.json: "eos_token_id" is 11, but the vocabulary has 11 ids',
+  )
+  await expect(openCheckpoint(tinyFolder({ eos_token_id: 11 }))).rejects.toMatchObject(problem)
+})

@@ -55,7 +55,7 @@ describe('shapes that do not fit', () => {
   test('views that leave their buffer', () => {
     const buffer = fp32([10])
     const view = { buffer, rows: 2, columns: 5 }
-    ops.add(view, view)
+    ops.add(view, fp32([2, 5]))
     refused(
       () => ops.add({ ...view, offset: 1 }, view),
       'add.y covers 10 elements from 1 on',
@@ -167,7 +167,7 @@ describe('attention batches', () => {
     const query = fp32([1, 3, 8])
     const options = { layer: 0, queryStart: [0, 1], contextLength: [1], blockTable: [0] }
     refused(
-      () => ops.pagedAttention(query, query, cache, options),
+      () => ops.pagedAttention(fp32([1, 3, 8]), query, cache, options),
       'query.heads modulo cache.kvHeads is 1',
     )
   })
@@ -175,11 +175,20 @@ describe('attention batches', () => {
   test('rope', () => {
     const heads = fp32([2, 1, 4])
     const rope = { positions: [0, 1], inverseFrequencies: [1, 0.1] }
-    ops.rope(heads, heads, rope)
-    refused(() => ops.rope(heads, heads, { ...rope, positions: [0] }), 'positions.length is 1')
-    refused(() => ops.rope(heads, heads, { ...rope, inverseFrequencies: [1] }), 'length is 2')
+    ops.rope(heads, fp32([2, 1, 4]), rope)
+    refused(
+      () => ops.rope(heads, fp32([2, 1, 4]), { ...rope, positions: [0] }),
+      'positions.length is 1',
+    )
+    refused(
+      () => ops.rope(heads, fp32([2, 1, 4]), { ...rope, inverseFrequencies: [1] }),
+      'length is 2',
+    )
     refused(() => ops.rope(heads, fp32([2, 1, 8]), rope), 'key.dim is 8')
-    refused(() => ops.rope(heads, heads, { ...rope, magnitude: Infinity }), 'magnitude is inf')
+    refused(
+      () => ops.rope(heads, fp32([2, 1, 4]), { ...rope, magnitude: Infinity }),
+      'magnitude is inf',
+    )
   })
 })
 

@@ -66,6 +66,7 @@ describe('engine options', () => {
     [{ device: 'gpu' }, "device is \"gpu\"; it must be 'auto', 'cpu'"],
     [{ device: 'cuda:x' }, 'device is "cuda:x"'],
     [{ device: 0 }, 'device is 0'],
+    [{ device: null }, 'device is null'],
     [{ threads: -1 }, 'threads is -1; it must be an integer from 0 to 1024'],
     [{ threads: 1.5 }, 'threads is 1.5'],
     [{ threads: NaN }, 'threads is NaN'],

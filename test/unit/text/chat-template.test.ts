@@ -158,15 +158,21 @@ describe('failures', () => {
     await expect(render(source)).rejects.toThrow(failed(/Roles must alternate, got user/))
   })
 
-  test('a template that is no Jinja fails when it is used, not when it is loaded', async () => {
-    const files = { 'tokenizer_config.json': { chat_template: '{% for %}' } }
-    await withFolder(files, async (folder) => {
-      const text = await loadText(folder)
-      expect(text?.tokenizer.encode('Once upon a time')).toHaveLength(5)
-      for (let turn = 0; turn < 2; turn++) {
-        expect(() => text?.template?.render(hello)).toThrow(failed(/^the chat template failed: /))
-      }
-    })
+  test('a template that is no Jinja is refused at load, by its file', async () => {
+    const broken = '{% for %}'
+    const cases: [Parameters<typeof withFolder>[0], RegExp][] = [
+      [{ 'chat_template.jinja': broken }, /chat_template\.jinja: the chat template "default" does/],
+      [
+        { 'tokenizer_config.json': { chat_template: [{ name: 'rag', template: broken }] } },
+        /tokenizer_config\.json: the chat template "rag" does not parse: /,
+      ],
+      [{ 'chat_template.json': { chat_template: broken } }, /chat_template\.json: the chat templ/],
+    ]
+    for (const [files, words] of cases) {
+      await withFolder(files, async (folder) => {
+        await expect(loadText(folder)).rejects.toThrow(failed(words))
+      })
+    }
   })
 
   test('messages that are none, or of a kind no template reads', async () => {

@@ -1,6 +1,6 @@
 /** Broken and unsupported files: refused with a code, the file and the key. */
 
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadText } from '../../../lib/text/index.js'
 import { storiesFolder, storiesTokenizer, withFolder } from './fixtures'
@@ -52,6 +52,26 @@ test.each(['tokenizer.json', 'tokenizer_config.json', 'special_tokens_map.json']
   },
 )
 
+test.each(['tokenizer.json', 'chat_template.jinja', 'additional_chat_templates'])(
+  'a link %s to nothing is a broken file, not an absent one',
+  async (file) => {
+    const removed = file === 'tokenizer.json' ? { [file]: null } : {}
+    await withFolder(removed, async (folder) => {
+      symlinkSync(join(folder, 'nowhere'), join(folder, file))
+      const words = new RegExp(`cannot read .*${file}: it is a link to a file that does not exist`)
+      await expect(loadText(folder)).rejects.toThrow(refused('OCTAVO_IO_FAILED', words))
+    })
+  },
+)
+
+test.each<[unknown, RegExp]>([
+  [5, /"chat_template" must be a string or a list of named templates, not number 5/],
+  [{}, /"chat_template" must be a string or a list of named templates, not an object/],
+  [[{ name: 'default' }], /"chat_template\[0\]\.template" is missing: it must be a string/],
+])('a chat_template of %j', async (chat_template, words) => {
+  await expectRefusal({ 'tokenizer_config.json': { chat_template } }, words)
+})
+
 const vocab = storiesTokenizer().model as Record<string, unknown>
 const ids = vocab.vocab as Record<string, number>
 const split = { type: 'Split', behavior: 'Isolated', pattern: { Regex: 'a' } }
@@ -63,6 +83,7 @@ test.each<[string, Record<string, unknown>, RegExp]>([
   ['a WordPiece model', { model: { type: 'WordPiece' } }, /"model.type" is "WordPiece"/],
   ['an end of word', { model: { end_of_word_suffix: '</w>' } }, /end_of_word_suffix/],
   ['no vocabulary', { model: { vocab: null } }, /"model.vocab" must be an object, not null/],
+  ['an empty vocabulary', { model: { vocab: {}, merges: [] }, added_tokens: [] }, /is empty/],
   ['an id that is no number', { model: { vocab: { ...ids, x: '5' } } }, /"x" must be a token id/],
   ['a negative id', { model: { vocab: { ...ids, x: -1 } } }, /"x" must be a token id/],
   ['a huge id', { model: { vocab: { ...ids, x: 4e9 } } }, /"x" must be a token id/],
@@ -78,7 +99,11 @@ test.each<[string, Record<string, unknown>, RegExp]>([
   ['an added token in two places', { added_tokens: [{ id: 600, content: '<s>' }] }, /two ids/],
   ['an added token on a taken id', { added_tokens: [{ id: 5, content: 'new' }] }, /has id 5/],
   ['an unknown normalizer', { normalizer: { type: 'Nmt' } }, /"normalizer.type" is "Nmt"/],
-  ['a normalizer of no type', { normalizer: {} }, /"normalizer.type" must be a string/],
+  [
+    'a normalizer of no type',
+    { normalizer: {} },
+    /"normalizer.type" is missing: it must be a string/,
+  ],
   ['an unknown pre-tokenizer', { pre_tokenizer: { type: 'UnicodeScripts' } }, /UnicodeScripts/],
   ['an unknown behavior', { pre_tokenizer: { ...split, behavior: 'toString' } }, /toString/],
   ['a pattern that is none', { pre_tokenizer: { ...split, pattern: {} } }, /a Regex or a String/],
