@@ -47,12 +47,16 @@ it('a process with an idle engine ends by itself', async () => {
 it('a process that is awaiting a generation stays until it has ended', async () => {
   const ending = await runScript(`
     const engine = await load()
-    engine.createSession().generate('Once upon a time', long).result.then(({ tokens }) => console.log(tokens.length))`)
+    const session = engine.createSession()
+    globalThis.kept = [engine, session] // else a late collection would name them on stderr
+    session.generate('Once upon a time', long).result.then(({ tokens }) => console.log(tokens.length))`)
   expect(ending).toMatchObject({ ...fine, stdout: '500\n' })
 })
 
 it('a process that is loading stays until it has loaded', async () => {
-  const ending = await runScript(`load().then((engine) => console.log(engine.device))`)
+  const ending = await runScript(
+    `load().then((engine) => console.log((globalThis.kept = engine).device))`,
+  )
   expect(ending).toMatchObject({ ...fine, stdout: 'cpu\n' })
 })
 
