@@ -9,9 +9,15 @@ const bounds = [
   ['fp16', Infinity, 0.99999],
 ] as const
 
+const table: Record<string, Record<string, number>> = {}
+afterAll(() => {
+  if (process.env['OCTAVO_PARITY_TABLE']) console.table(table)
+})
+
 describe.each(bounds)('%s', (dtype, relative, cosine) => {
   test.each(goldenNames)('%s', async (name) => {
     const found = await parityCase(name, 'cuda:0', dtype)
+    table[`${name} ${dtype}`] = { ...found }
     expect(found.relative).toBeLessThanOrEqual(relative)
     expect(found.cosine).toBeGreaterThanOrEqual(cosine)
     expect(found.decided).toBeGreaterThanOrEqual(8)
