@@ -65,8 +65,13 @@ function suite(folder: string): void {
     expect(call).toThrow(expect.objectContaining({ code: 'OCTAVO_INVALID_ARGUMENT' }))
   })
 
-  test('an id beyond the vocabulary says nothing', () => {
-    expect(tokenizer.decode([tokenizer.vocabularySize, 2 ** 31])).toBe('')
+  test('an id beyond the vocabulary is refused by decode, and says nothing in a stream', () => {
+    const beyond = tokenizer.vocabularySize
+    expect(() => tokenizer.decode([beyond])).toThrow(
+      expect.objectContaining({ code: 'OCTAVO_INVALID_ARGUMENT' }),
+    )
+    const detokenizer = tokenizer.detokenizer()
+    expect(detokenizer.push(beyond) + detokenizer.flush()).toBe('')
   })
 }
 
