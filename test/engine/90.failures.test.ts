@@ -75,7 +75,7 @@ test.each([1, 2, 5])(
 )
 
 test('a session disposed in the step that fails has its promise settled', async () => {
-  const engine = await TestEngine.load({ testing: { failStep: 2, stepMicroseconds: 20_000 } })
+  const engine = await TestEngine.load({ testing: { failStep: 2, stepMicroseconds: 500_000 } })
   const session = engine.native.createSession()
   const running = engine.start(session, { maxNewTokens: 30 })
   await running.produced(1)
