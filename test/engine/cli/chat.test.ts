@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Engine } from '../../../lib/index.js'
-import { copyOfStories, stories } from '../sdk/support.js'
+import { copyOfStories, makeEndless, stories } from '../sdk/support.js'
 import { Command, octavo } from './command.js'
 
 const template = '{{ bos_token }}{% for message in messages %}{{ message.content }} {% endfor %}'
@@ -64,24 +64,6 @@ describe('octavo chat', () => {
     expect(stdout).toBe(`${(await answers(['Lily had a ball.']))[0]}\n`)
   })
 
-  it('at Ctrl-C stops the answer, then ends with code 130', async () => {
-    const run = chat('-n', '450')
-    run.child.stdin.write('Lily had a ball.\n')
-    await run.until(' ')
-    run.child.kill('SIGINT')
-    await run.until('\n')
-    run.child.stdin.write('Tom was sad.\n')
-    const first = run.stdout.length
-    while (run.stdout.length === first) await new Promise((resolve) => setTimeout(resolve, 2))
-    run.child.kill('SIGINT')
-    while (!run.stdout.endsWith('\n')) await new Promise((resolve) => setTimeout(resolve, 2))
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    run.child.kill('SIGINT')
-    const { code, stderr } = await run.ending
-    expect(code).toBe(130)
-    expect(stderr).not.toMatch(/Error|\n +at /)
-  })
-
   it('says that a model has no chat template', async () => {
     const { code, stderr } = await octavo('chat', '--device', 'cpu', '--model', stories)
     expect(code).toBe(1)
@@ -92,5 +74,24 @@ describe('octavo chat', () => {
     const { code, stderr } = await octavo('chat', 'hello')
     expect(code).toBe(2)
     expect(stderr).toContain("chat takes no argument and got 'hello'")
+  })
+
+  it('at Ctrl-C stops the answer, then ends with code 130', async () => {
+    await makeEndless(folder)
+    const run = chat('-n', '60000')
+    run.child.stdin.write('Lily had a ball.\n')
+    await run.until((stdout) => stdout.includes(' '))
+    run.child.kill('SIGINT')
+    await run.until((stdout) => stdout.endsWith('\n'))
+    const first = run.stdout.length
+    run.child.stdin.write('Tom was sad.\n')
+    await run.until((stdout) => stdout.length > first)
+    run.child.kill('SIGINT')
+    await run.until((stdout) => stdout.length > first && stdout.endsWith('\n'))
+    const atThePrompt = setInterval(() => run.child.kill('SIGINT'), 500)
+    const { code, stderr } = await run.ending
+    clearInterval(atThePrompt)
+    expect(code).toBe(130)
+    expect(stderr).not.toMatch(/Error|\n +at /)
   })
 })

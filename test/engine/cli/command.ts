@@ -32,11 +32,11 @@ export class Command {
     })
   }
 
-  /** Resolves when stdout holds `text`, or the command has ended. */
-  async until(text: string): Promise<void> {
+  /** Resolves when `holds` is true of stdout, or the command has ended. */
+  async until(holds: (stdout: string) => boolean): Promise<void> {
     let ended = false
     void this.ending.then(() => (ended = true))
-    while (!this.stdout.includes(text) && !ended) {
+    while (!holds(this.stdout) && !ended) {
       await new Promise((resolve) => setTimeout(resolve, 2))
     }
   }

@@ -1,10 +1,22 @@
 import { spawnSync } from 'node:child_process'
 import type { GenerationResult } from '../../../lib/index.js'
-import { golden, stories } from '../sdk/support.js'
+import { copyOfStories, golden, makeEndless, stories } from '../sdk/support.js'
 import { command, Command, octavo } from './command.js'
 
 const [story] = golden
 const cpu = ['--device', 'cpu', '--threads', '2']
+
+let endless: string
+let remove: () => Promise<void>
+beforeAll(async () => {
+  ;({ folder: endless, remove } = await copyOfStories())
+  await makeEndless(endless)
+})
+afterAll(() => remove())
+
+/** Would write for minutes. */
+const longRun = (...argv: string[]): Command =>
+  new Command('generate', ...cpu, '--model', endless, 'Once upon a time', '-n', '60000', ...argv)
 
 describe('octavo generate', () => {
   it('writes the generated text alone to stdout, the rest to stderr', async () => {
@@ -60,8 +72,8 @@ describe('octavo generate', () => {
   })
 
   it('stops cleanly at Ctrl-C, keeps the text, and says so with code 130', async () => {
-    const run = new Command('generate', ...cpu, 'Once upon a time', '-n', '500')
-    await run.until(', there')
+    const run = longRun()
+    await run.until((stdout) => stdout.includes(', there'))
     run.child.kill('SIGINT')
     const { code, stdout, stderr } = await run.ending
     expect(code).toBe(130)
@@ -70,7 +82,7 @@ describe('octavo generate', () => {
   })
 
   it('stops at Ctrl-C with --json too, telling what there was', async () => {
-    const run = new Command('generate', ...cpu, 'Tom', '-n', '500', '--json')
+    const run = longRun('--json')
     while (!run.stderr.includes('loaded')) await new Promise((resolve) => setTimeout(resolve, 2))
     run.child.kill('SIGINT')
     const { code, stdout } = await run.ending

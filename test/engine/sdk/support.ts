@@ -1,5 +1,5 @@
 /** What the tests of the SDK share: the embedded model on the CPU, its golden, and the exact clean-up checks. */
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -52,6 +52,18 @@ export function sessionBytes({ ledger }: MemoryReport, id?: number): number {
 
 export function expectNothingLive(): void {
   expect(loadNative().liveObjects()).toEqual({ engines: 0, devices: 0, buffers: 0 })
+}
+
+/** Makes the copied model go on for minutes: no id ends a text, and the context has room. */
+export async function makeEndless(folder: string): Promise<void> {
+  for (const [name, change] of [
+    ['config.json', { eos_token_id: null, max_position_embeddings: 2 ** 16 }],
+    ['generation_config.json', { eos_token_id: null }],
+  ] as const) {
+    const path = join(folder, name)
+    const config = JSON.parse(await readFile(path, 'utf8')) as object
+    await writeFile(path, JSON.stringify({ ...config, ...change }))
+  }
 }
 
 /** A writable copy of the embedded model; removed by the returned `remove`. */
