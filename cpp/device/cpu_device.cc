@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "device/host_limits.h"
 #include "device/host_memory.h"
+#include "device/host_range.h"
 #include "ops/cpu/cpu_ops.h"
 #include "ops/ops.h"
 
@@ -70,6 +71,11 @@ void CpuDevice::freeRaw(void* pointer, size_t bytes) noexcept {
   if (!pointer) return;
   freeHost(pointer, bytes);
   allocatedBytes_ -= bytes;
+}
+
+std::unique_ptr<AddressRange> CpuDevice::reserveAddresses(size_t pages) {
+  auto range = reserveHostRange(pages, allocatedBytes_);
+  return range ? std::move(range) : reserveWholeRange(*this, pages);
 }
 
 void* CpuDevice::allocatePinnedRaw(size_t bytes) { return allocateHost(bytes); }

@@ -24,6 +24,7 @@ class CpuDevice final : public Device {
 
   void* allocateRaw(size_t bytes) override;
   void freeRaw(void* pointer, size_t bytes) noexcept override;
+  std::unique_ptr<AddressRange> reserveAddresses(size_t pages) override;
   void* allocatePinnedRaw(size_t bytes) override;
   void freePinnedRaw(void* pointer, size_t bytes) noexcept override;
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "device/address_range.h"
+
 namespace octavo {
 
 class Ops;
@@ -60,6 +62,11 @@ class Device {
    */
   virtual void* allocateRaw(size_t bytes) = 0;
   virtual void freeRaw(void* pointer, size_t bytes) noexcept = 0;
+  /**
+   * Addresses for `pages` pages, none of them mapped; nullptr when the device cannot reserve that much. Only the
+   * memory floor calls it. Where pages cannot be mapped singly (`elastic()` is false) the memory is taken here.
+   */
+  virtual std::unique_ptr<AddressRange> reserveAddresses(size_t pages) = 0;
   /** Page-locked host memory the device can copy from asynchronously; nullptr when there is none. */
   virtual void* allocatePinnedRaw(size_t bytes) = 0;
   virtual void freePinnedRaw(void* pointer, size_t bytes) noexcept = 0;

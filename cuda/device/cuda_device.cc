@@ -11,6 +11,7 @@
 #include "cuda/device/cuda_stream.h"
 #include "cuda/device/nvml.h"
 #include "cuda/device/verify_kernel.h"
+#include "device/host_range.h"
 
 namespace octavo {
 namespace cuda {
@@ -50,6 +51,7 @@ class CudaDevice final : public Device {
   DeviceMemoryUse memoryUse() override;
   void* allocateRaw(size_t bytes) override;
   void freeRaw(void* pointer, size_t bytes) noexcept override;
+  std::unique_ptr<AddressRange> reserveAddresses(size_t pages) override { return reserveWholeRange(*this, pages); }
   void* allocatePinnedRaw(size_t bytes) override;
   void freePinnedRaw(void* pointer, size_t bytes) noexcept override;
   std::unique_ptr<Stream> createStream() override { return std::make_unique<CudaStream>(index_); }
