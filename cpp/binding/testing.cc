@@ -5,12 +5,14 @@
 #include "binding/testing/memory_handle.h"
 #include "binding/testing/model_calls.h"
 #include "binding/testing/model_handle.h"
+#include "binding/testing/pages_handle.h"
 
 namespace octavo {
 
 void initTesting(Napi::Env env, Napi::Object exports) {
   Napi::Object testing = Napi::Object::New(env);
   testing.Set("Memory", testing::MemoryHandle::define(env));
+  testing.Set("Pages", testing::PagesHandle::define(env));
   testing.Set("Cache", testing::CacheHandle::define(env));
   testing.Set("Model", testing::ModelHandle::define(env));
   testing::defineModelCalls(env, testing);

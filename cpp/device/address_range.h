@@ -15,7 +15,7 @@ constexpr size_t kPageBytes = size_t{2} << 20;
 class AddressRange {
  public:
   virtual ~AddressRange() = default;
-  /** Aligned to a page; constant for life. */
+  /** Aligned to a page where elastic, to 256 bytes where not; constant for life. */
   virtual void* base() const = 0;
   /** Length of the range in pages. */
   virtual size_t pages() const = 0;

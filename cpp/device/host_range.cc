@@ -61,14 +61,9 @@ class HostRange final : public AddressRange {
 class WholeRange final : public AddressRange {
  public:
   WholeRange(Device& device, void* raw, size_t pages) : device_(device), raw_(raw), pages_(pages) {}
-  ~WholeRange() override { device_.freeRaw(raw_, rawBytes(pages_)); }
+  ~WholeRange() override { device_.freeRaw(raw_, pages_ * kPageBytes); }
 
-  static size_t rawBytes(size_t pages) { return (pages + 1) * kPageBytes; }
-
-  void* base() const override {
-    const auto address = reinterpret_cast<uintptr_t>(raw_);
-    return reinterpret_cast<void*>((address + kPageBytes - 1) / kPageBytes * kPageBytes);
-  }
+  void* base() const override { return raw_; }
   size_t pages() const override { return pages_; }
   bool map(size_t, size_t) override { return true; }
   void unmap(size_t, size_t) noexcept override {}
@@ -88,8 +83,8 @@ std::unique_ptr<AddressRange> reserveHostRange(size_t pages, std::atomic<size_t>
   (void)mapped;
   return nullptr;
 #else
+  if (pages == 0 || pages >= SIZE_MAX / kPageBytes) return nullptr;
   const size_t bytes = HostRange::reservedBytes(pages);
-  if (bytes / kPageBytes != pages + 1) return nullptr;
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   void* const reserved = mmap(nullptr, bytes, PROT_NONE, flags, -1, 0);
   if (reserved == MAP_FAILED) return nullptr;
@@ -100,8 +95,8 @@ std::unique_ptr<AddressRange> reserveHostRange(size_t pages, std::atomic<size_t>
 }
 
 std::unique_ptr<AddressRange> reserveWholeRange(Device& device, size_t pages) {
-  if (pages > SIZE_MAX / kPageBytes - 1) return nullptr;
-  void* const raw = device.allocateRaw(WholeRange::rawBytes(pages));
+  if (pages == 0 || pages > SIZE_MAX / kPageBytes) return nullptr;
+  void* const raw = device.allocateRaw(pages * kPageBytes);
   return raw ? std::make_unique<WholeRange>(device, raw, pages) : nullptr;
 }
 

@@ -58,15 +58,11 @@ Allocation DeviceAllocator::allocate(Region region, size_t bytes, Owner owner, c
   bytes = rounded(bytes);
   void* const data = takeFromDevice(region, bytes);
   try {
-    ledger_.add(region, owner, tag, bytes);
+    book(region, bytes, owner, tag, 1);
   } catch (...) {
     giveToDevice(region, data, bytes);
     throw;
   }
-  RegionStatistics& statistics = regions_[static_cast<size_t>(region)];
-  statistics.allocatedBytes += bytes;
-  statistics.allocatedPeakBytes = std::max(statistics.allocatedPeakBytes, statistics.allocatedBytes);
-  ++statistics.allocations;
   allocation.data_ = data;
   allocation.bytes_ = bytes;
   allocation.allocator_ = shared_from_this();
@@ -88,18 +84,21 @@ void DeviceAllocator::checkLimit(Region region, size_t bytes) {
 }
 
 void* DeviceAllocator::takeFromDevice(Region region, size_t bytes) {
-  const bool mustFail = failAfter_ > 0 && --failAfter_ == 0;
   void* data = nullptr;
-  if (!mustFail) {
+  if (!isToldToFail()) {
     data = region == Region::kPinned ? device_->allocatePinnedRaw(bytes) : device_->allocateRaw(bytes);
   }
   if (data) return data;
+  throw refusalOf(region, bytes);
+}
+
+Error DeviceAllocator::refusalOf(Region region, size_t bytes) {
   ++regions_[static_cast<size_t>(region)].failures;
   const std::string what = region == Region::kPinned ? "page-locked host memory for " : "memory of ";
-  throw Error(ErrorCode::kOutOfMemory,
-              std::string("region ") + regionName(region) + ": asked " + formatBytes(bytes) + " of " + what +
-                  device_->info().id + " (" + device_->info().name + "), which has " + freeOnDevice(*device_) +
-                  "; close what else uses the device, or ask for less");
+  return {ErrorCode::kOutOfMemory,
+          std::string("region ") + regionName(region) + ": asked " + formatBytes(bytes) + " of " + what +
+              device_->info().id + " (" + device_->info().name + "), which has " + freeOnDevice(*device_) +
+              "; close what else uses the device, or ask for less"};
 }
 
 void DeviceAllocator::giveToDevice(Region region, void* data, size_t bytes) noexcept {
@@ -113,11 +112,42 @@ void DeviceAllocator::giveToDevice(Region region, void* data, size_t bytes) noex
 void DeviceAllocator::free(Region region, void* data, size_t bytes, Owner owner, const std::string& tag) noexcept {
   const std::lock_guard lock(mutex_);
   giveToDevice(region, data, bytes);
+  unbook(region, bytes, owner, tag, 1);
+}
+
+void DeviceAllocator::charge(Region region, size_t bytes, Owner owner, const std::string& tag, uint64_t count) {
+  const std::lock_guard lock(mutex_);
+  checkLimit(region, bytes);
+  book(region, bytes, owner, tag, count);
+}
+
+void DeviceAllocator::refund(Region region, size_t bytes, Owner owner, const std::string& tag,
+                             uint64_t count) noexcept {
+  const std::lock_guard lock(mutex_);
+  unbook(region, bytes, owner, tag, count);
+}
+
+Error DeviceAllocator::deviceRefusal(Region region, size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  return refusalOf(region, bytes);
+}
+
+/** Ledger and counters, of what is within the limit. */
+void DeviceAllocator::book(Region region, size_t bytes, Owner owner, const std::string& tag, uint64_t count) {
+  ledger_.add(region, owner, tag, bytes, count);
+  RegionStatistics& statistics = regions_[static_cast<size_t>(region)];
+  statistics.allocatedBytes += bytes;
+  statistics.allocatedPeakBytes = std::max(statistics.allocatedPeakBytes, statistics.allocatedBytes);
+  statistics.allocations += count;
+}
+
+void DeviceAllocator::unbook(Region region, size_t bytes, Owner owner, const std::string& tag,
+                             uint64_t count) noexcept {
   RegionStatistics& statistics = regions_[static_cast<size_t>(region)];
   statistics.allocatedBytes -= bytes;
-  ++statistics.frees;
+  statistics.frees += count;
   try {
-    ledger_.remove(region, owner, tag, bytes);
+    ledger_.remove(region, owner, tag, bytes, count);
   } catch (const std::exception& error) {
     // A release cannot throw: remember, and let check() say it.
     ++unbalancedFrees_;

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/error.h"
 #include "device/device.h"
 #include "memory/ledger.h"
 
@@ -59,6 +60,18 @@ class DeviceAllocator : public std::enable_shared_from_this<DeviceAllocator> {
   /** Throws kOutOfMemory (limit, held, asked; or what the device had free), kInvalidArgument for 0 bytes. */
   Allocation allocate(Region region, size_t bytes, Owner owner, const std::string& tag);
 
+  /**
+   * Counts `bytes` in `count` pieces against the region's limit and enters them in the ledger without touching the
+   * device: the caller takes the memory itself (PageRange does). Throws kOutOfMemory (limit, held, asked).
+   */
+  void charge(Region region, size_t bytes, Owner owner, const std::string& tag, uint64_t count = 1);
+  /** Undoes a charge, whole or in part. What the ledger does not hold is remembered for check(). */
+  void refund(Region region, size_t bytes, Owner owner, const std::string& tag, uint64_t count = 1) noexcept;
+  /** Counts a failure; the error that says what was asked of the device and what it has left. */
+  Error deviceRefusal(Region region, size_t bytes);
+  /** True when `failAfter` chose this allocation; counts one. */
+  bool isToldToFail() { return failAfter_ > 0 && --failAfter_ == 0; }
+
   Ledger& ledger() { return ledger_; }
   Device& device() { return *device_; }
   std::shared_ptr<Device> sharedDevice() { return device_; }
@@ -73,6 +86,9 @@ class DeviceAllocator : public std::enable_shared_from_this<DeviceAllocator> {
   friend class Allocation;
   explicit DeviceAllocator(std::shared_ptr<Device> device);
   void checkLimit(Region region, size_t bytes);
+  void book(Region region, size_t bytes, Owner owner, const std::string& tag, uint64_t count);
+  void unbook(Region region, size_t bytes, Owner owner, const std::string& tag, uint64_t count) noexcept;
+  Error refusalOf(Region region, size_t bytes);
   void* takeFromDevice(Region region, size_t bytes);
   void giveToDevice(Region region, void* data, size_t bytes) noexcept;
   void free(Region region, void* data, size_t bytes, Owner owner, const std::string& tag) noexcept;

@@ -43,6 +43,26 @@ export interface Memory {
   dispose(): void
 }
 
+export interface PageOptions {
+  /** Addresses of the device; counted ones that hold nothing, for `room` pages at once; or one raw allocation. */
+  kind: 'device' | 'accounted' | 'whole'
+  region: Region
+  tag: string
+  pages: number
+  room?: number
+}
+
+/** A PageRange of the engine's. */
+export interface Pages {
+  map(first: number, count: number): void
+  unmap(first: number, count: number): void
+  counts(): { pages: number; mapped: number; elastic: boolean; alignment: number }
+  write(offset: number, bytes: Uint8Array): void
+  read(offset: number, bytes: number): Uint8Array
+  check(): void
+  dispose(): void
+}
+
 export interface CacheShape {
   dtype: NativeDType
   layers: number
@@ -119,6 +139,7 @@ export interface BuiltBatch {
 
 export interface NativeTesting {
   Memory: new (device: string) => Memory
+  Pages: new (memory: Memory, options: PageOptions) => Pages
   Cache: new (memory: Memory, shape: CacheShape, blocks: number) => Cache
   Model: new (memory: Memory, load: ModelLoad) => Model
   validateSpec(spec: NativeModelSpec): void
