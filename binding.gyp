@@ -17,7 +17,7 @@
       # gcc 12 is wrong about "text" + std::string (PR 105651); clang does not know the warning by name.
       ["OS=='linux'", {
         "cflags_cc": ["-Wno-restrict", "-Wno-unknown-warning-option"],
-        "ldflags": ["-static-libstdc++", "-Wl,--gc-sections", "-Wl,--version-script=<(module_root_dir)/cpp/exports.map"]
+        "ldflags": ["-static-libstdc++", "-Wl,--gc-sections", "-Wl,-z,nodelete", "-Wl,--version-script=<(module_root_dir)/cpp/exports.map"]
       }]
     ],
     "xcode_settings": {

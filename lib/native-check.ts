@@ -2,18 +2,46 @@
 import { join } from 'node:path'
 import { OctavoError } from './errors.js'
 import type { NativeAddon } from './native.js'
+import type { NativeOps } from './ops/native.js'
 
 type FunctionName<T> = {
   [K in keyof T]: T[K] extends (...args: never[]) => unknown ? K : never
 }[keyof T]
 
-/** The type makes the compiler hold it to the interface. */
+/** The types make the compiler hold these two to the interfaces. */
 const functions: Record<FunctionName<NativeAddon>, true> = {
   cudaStatus: true,
   listDevices: true,
   memoryUse: true,
   loadEngine: true,
   liveObjects: true,
+}
+
+const ops: Record<keyof NativeOps, true> = {
+  open: true,
+  close: true,
+  deviceInfo: true,
+  deviceMemoryUse: true,
+  deviceLedger: true,
+  synchronize: true,
+  createBuffer: true,
+  destroyBuffer: true,
+  writeBuffer: true,
+  readBuffer: true,
+  fillBuffer: true,
+  convert: true,
+  embedding: true,
+  gatherRows: true,
+  rmsNorm: true,
+  addRmsNorm: true,
+  add: true,
+  headNorm: true,
+  linear: true,
+  rope: true,
+  kvWrite: true,
+  pagedAttention: true,
+  swiglu: true,
+  sample: true,
 }
 
 const packageRoot = join(__dirname, '..')
@@ -47,15 +75,22 @@ export function notFound(cause: unknown): OctavoError {
   return missing(`${sentence} (${message})`, cause)
 }
 
+const noFunctions = (owner: object, names: object): string[] =>
+  Object.keys(names).filter((name) => typeof (owner as never)[name] !== 'function')
+
+function lackingIn(found: Partial<NativeAddon>): string[] {
+  const own = noFunctions(found, functions)
+  if (typeof found.ops !== 'object' || found.ops === null) return [...own, 'ops']
+  return [...own, ...noFunctions(found.ops, ops).map((name) => `ops.${name}`)]
+}
+
 /** Throws OCTAVO_NATIVE_MISSING for an addon of another version, or one that lacks a function. */
 export function checkAddon(found: Partial<NativeAddon>, version: string): NativeAddon {
   if (found.version !== version) {
     const sentence = `the octavo.node found is of version ${found.version}, this package is ${version}`
     throw missing(`${sentence}: ${remedy()}`)
   }
-  const names = Object.keys(functions) as (keyof typeof functions)[]
-  const lacking: string[] = names.filter((name) => typeof found[name] !== 'function')
-  if (typeof found.ops !== 'object' || found.ops === null) lacking.push('ops')
+  const lacking = lackingIn(found)
   if (lacking.length === 0) return found as NativeAddon
   const sentence = `the octavo.node found lacks ${lacking.join(', ')}: it is of an older build of ${version}`
   throw missing(`${sentence}; ${remedy()}`)

@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { checkAddon, notFound } from './native-check.js'
+import type { NativeOps } from './ops/native.js'
 
 /** Numbers are JS numbers unless noted; ids fit 53 bits. Every native throw is an Error with `code`. */
 export interface NativeDeviceInfo {
@@ -201,8 +202,8 @@ export interface NativeAddon {
   loadEngine(load: NativeLoad): { promise: Promise<NativeEngine>; cancel: () => void }
   /** Live native objects of this environment: 0 everywhere after the last dispose (tests assert it). */
   liveObjects(): { engines: number; devices: number; buffers: number }
-  /** The low-level SDK; typed in lib/ops/native.ts. */
-  readonly ops: unknown
+  /** The low-level SDK. */
+  readonly ops: NativeOps
 }
 
 const packageRoot = join(__dirname, '..')

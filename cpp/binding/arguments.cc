@@ -1,6 +1,7 @@
 #include "binding/arguments.h"
 
 #include <cmath>
+#include <limits>
 #include <sstream>
 
 #include "base/error.h"
@@ -9,7 +10,7 @@ namespace octavo {
 
 namespace {
 
-constexpr double kLargestSafe = 9007199254740991.0;  // 2^53 − 1
+constexpr int64_t kLargestSafe = (int64_t{1} << 53) - 1;
 
 std::string render(double number) {
   std::ostringstream text;
@@ -43,16 +44,17 @@ std::string describe(const Napi::Value& value) {
   return "unknown";
 }
 
+void refuse(const std::string& path, const Napi::Value& given, const std::string& expected) {
+  throw Error(ErrorCode::kInvalidArgument, path + " is " + describe(given) + ": expected " + expected);
+}
+
 Fields::Fields(const Napi::Value& value, std::string path) : path_(std::move(path)) {
-  if (!value.IsObject()) {
-    throw Error(ErrorCode::kInvalidArgument, path_ + " is " + describe(value) + ": expected an object");
-  }
+  if (!value.IsObject()) octavo::refuse(path_, value, "an object");
   object_ = value.As<Napi::Object>();
 }
 
 void Fields::refuse(const char* name, const std::string& expected) const {
-  throw Error(ErrorCode::kInvalidArgument,
-              path_ + "." + name + " is " + describe(get(name)) + ": expected " + expected);
+  octavo::refuse(path(name), get(name), expected);
 }
 
 Napi::Value Fields::get(const char* name) const { return object_.Get(name); }
@@ -62,7 +64,22 @@ bool Fields::has(const char* name) const {
   return !value.IsUndefined() && !value.IsNull();
 }
 
-Fields Fields::fields(const char* name) const { return Fields(get(name), path_ + "." + name); }
+Fields Fields::fields(const char* name) const { return Fields(get(name), path(name)); }
+
+Napi::Array Fields::list(const char* name) const {
+  const Napi::Value value = get(name);
+  if (!value.IsArray()) refuse(name, "an array");
+  return value.As<Napi::Array>();
+}
+
+std::vector<Fields> Fields::fieldsList(const char* name) const {
+  const Napi::Array given = list(name);
+  std::vector<Fields> read;
+  for (uint32_t index = 0; index < given.Length(); ++index) {
+    read.emplace_back(given.Get(index), path(name) + "[" + std::to_string(index) + "]");
+  }
+  return read;
+}
 
 std::string Fields::text(const char* name) const {
   const Napi::Value value = get(name);
@@ -79,11 +96,18 @@ bool Fields::flag(const char* name) const {
 int64_t Fields::integer(const char* name, int64_t smallest, int64_t largest) const {
   const Napi::Value value = get(name);
   const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : std::nan("");
-  const bool fits = std::abs(number) <= kLargestSafe && number == std::trunc(number) &&
+  const bool fits = std::abs(number) <= static_cast<double>(kLargestSafe) && number == std::trunc(number) &&
       static_cast<int64_t>(number) >= smallest && static_cast<int64_t>(number) <= largest;
   if (!fits) refuse(name, "an integer from " + std::to_string(smallest) + " to " + std::to_string(largest));
   return static_cast<int64_t>(number);
 }
+
+int32_t Fields::int32(const char* name) const {
+  using Limits = std::numeric_limits<int32_t>;
+  return static_cast<int32_t>(integer(name, Limits::min(), Limits::max()));
+}
+
+uint64_t Fields::size(const char* name) const { return static_cast<uint64_t>(integer(name, 0, kLargestSafe)); }
 
 double Fields::number(const char* name, double smallest, double largest) const {
   const Napi::Value value = get(name);
@@ -92,6 +116,12 @@ double Fields::number(const char* name, double smallest, double largest) const {
     refuse(name, "a finite number from " + render(smallest) + " to " + render(largest));
   }
   return number;
+}
+
+double Fields::number(const char* name) const {
+  const Napi::Value value = get(name);
+  if (!value.IsNumber()) refuse(name, "a number");
+  return value.As<Napi::Number>().DoubleValue();
 }
 
 uint64_t Fields::bigUint64(const char* name) const {
@@ -106,8 +136,16 @@ DType Fields::dtype(const char* name) const {
   try {
     return parseDType(text(name).c_str());
   } catch (const Error& error) {
-    throw Error(error.code(), path_ + "." + name + ": " + error.what());
+    throw Error(error.code(), path(name) + ": " + error.what());
   }
+}
+
+DType Fields::floatDType(const char* name) const {
+  const std::string given = text(name);
+  for (const DType known : {DType::kF32, DType::kBF16, DType::kF16}) {
+    if (given == dtypeName(known)) return known;
+  }
+  refuse(name, "fp32, bf16 or fp16");
 }
 
 template <typename Array>

@@ -18,17 +18,27 @@ class Fields {
   Fields(const Napi::Value& value, std::string path);
 
   const std::string& path() const { return path_; }
+  std::string path(const char* name) const { return path_ + "." + name; }
   bool has(const char* name) const;  // present and neither undefined nor null
   Napi::Value get(const char* name) const;
 
   Fields fields(const char* name) const;
+  Napi::Array list(const char* name) const;
+  /** A list of objects; their paths are `path.name[index]`. */
+  std::vector<Fields> fieldsList(const char* name) const;
   std::string text(const char* name) const;
   bool flag(const char* name) const;
   int64_t integer(const char* name, int64_t smallest, int64_t largest) const;
+  int32_t int32(const char* name) const;
+  /** Bytes, offsets: from 0 to 2⁵³ − 1. */
+  uint64_t size(const char* name) const;
   /** Finite, and within the bounds. */
   double number(const char* name, double smallest, double largest) const;
+  /** NaN and infinities pass: their meaning is the runtime's to judge. */
+  double number(const char* name) const;
   uint64_t bigUint64(const char* name) const;
   DType dtype(const char* name) const;
+  DType floatDType(const char* name) const;
 
   /** Copies: what is checked is what is used, whatever other threads do to the caller's array. */
   std::vector<int32_t> int32s(const char* name) const;
@@ -44,6 +54,9 @@ class Fields {
   Napi::Object object_;
   std::string path_;
 };
+
+/** "path is GIVEN: expected EXPECTED", as kInvalidArgument. */
+[[noreturn]] void refuse(const std::string& path, const Napi::Value& given, const std::string& expected);
 
 /** A short rendering of any value for an error sentence; runs no JavaScript. */
 std::string describe(const Napi::Value& value);

@@ -69,7 +69,7 @@ Napi::Value memory(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   return guarded(env, [&] {
     const Napi::Value id = info[0];
-    if (!id.IsString()) throw Error(ErrorCode::kInvalidArgument, "the device is " + describe(id) + ": expected a string");
+    if (!id.IsString()) refuse("the device", id, "a string");
     return toValue(env, openDevice(id.As<Napi::String>().Utf8Value(), 1)->memoryUse());
   });
 }

@@ -13,10 +13,6 @@ namespace {
 constexpr int64_t kLargestSafe = 9007199254740991;  // 2⁵³ − 1
 constexpr int64_t kLargestInt = std::numeric_limits<int32_t>::max();
 
-int32_t int32(const Fields& from, const char* name) {
-  return static_cast<int32_t>(from.integer(name, std::numeric_limits<int32_t>::min(), kLargestInt));
-}
-
 float number(const Fields& from, const char* name) {
   constexpr double kLargest = std::numeric_limits<float>::max();
   return static_cast<float>(from.number(name, -kLargest, kLargest));
@@ -24,21 +20,21 @@ float number(const Fields& from, const char* name) {
 
 EngineTesting readTesting(const Fields& testing) {
   EngineTesting read;
-  if (testing.has("failAllocation")) read.failAllocation = testing.integer("failAllocation", 0, kLargestSafe);
-  if (testing.has("failStep")) read.failStep = testing.integer("failStep", 0, kLargestSafe);
-  if (testing.has("stepMicroseconds")) read.stepMicroseconds = int32(testing, "stepMicroseconds");
+  if (testing.has("failAllocation")) read.failAllocation = testing.size("failAllocation");
+  if (testing.has("failStep")) read.failStep = testing.size("failStep");
+  if (testing.has("stepMicroseconds")) read.stepMicroseconds = testing.int32("stepMicroseconds");
   return read;
 }
 
 EngineOptions readOptions(const Fields& options) {
   EngineOptions read;
-  read.maxSequences = int32(options, "maxSequences");
-  if (options.has("maxBatchTokens")) read.maxBatchTokens = int32(options, "maxBatchTokens");
-  read.blockSize = int32(options, "blockSize");
+  read.maxSequences = options.int32("maxSequences");
+  if (options.has("maxBatchTokens")) read.maxBatchTokens = options.int32("maxBatchTokens");
+  read.blockSize = options.int32("blockSize");
   if (options.has("dtype")) read.dtype = options.dtype("dtype");
   if (options.has("kvDType")) read.kvDType = options.dtype("kvDType");
-  read.memoryLimit = static_cast<size_t>(options.integer("memoryLimit", 0, kLargestSafe));
-  read.kvBytes = static_cast<size_t>(options.integer("kvBytes", 0, kLargestSafe));
+  read.memoryLimit = options.size("memoryLimit");
+  read.kvBytes = options.size("kvBytes");
   if (options.has("testing")) read.testing = readTesting(options.fields("testing"));
   return read;
 }
@@ -59,7 +55,7 @@ std::vector<LogitBias> readBiases(const Fields& request) {
 SamplingParams readSampling(const Fields& request) {
   SamplingParams read;
   read.temperature = number(request, "temperature");
-  read.topK = int32(request, "topK");
+  read.topK = request.int32("topK");
   read.topP = number(request, "topP");
   read.minP = number(request, "minP");
   read.repetitionPenalty = number(request, "repetitionPenalty");
@@ -73,9 +69,7 @@ double wholeNumber(const Napi::Value& value, const char* name, int64_t least, in
   const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
   const bool inRange = number >= static_cast<double>(least) && number <= static_cast<double>(most);
   if (inRange && number == static_cast<double>(static_cast<int64_t>(number))) return number;
-  throw Error(ErrorCode::kInvalidArgument, std::string(name) + " is " + describe(value) +
-                                               ": expected an integer from " + std::to_string(least) + " to " +
-                                               std::to_string(most));
+  refuse(name, value, "an integer from " + std::to_string(least) + " to " + std::to_string(most));
 }
 
 }  // namespace
@@ -84,9 +78,9 @@ LoadArguments readLoad(const Napi::Value& load) {
   const Fields from(load, "load");
   LoadArguments read;
   read.device = from.text("device");
-  read.threads = int32(from, "threads");
-  read.spec = readModelSpec({from.get("spec"), "load.spec"});
-  read.manifest = readWeightManifest({from.get("manifest"), "load.manifest"});
+  read.threads = from.int32("threads");
+  read.spec = readModelSpec(from.fields("spec"));
+  read.manifest = readWeightManifest(from.fields("manifest"));
   read.options = readOptions(from.fields("options"));
   return read;
 }
@@ -95,13 +89,13 @@ RequestSpec readRequest(const Napi::Value& request) {
   const Fields from(request, "request");
   RequestSpec read;
   read.prompt = from.int32s("prompt");
-  read.maxNewTokens = int32(from, "maxNewTokens");
+  read.maxNewTokens = from.int32("maxNewTokens");
   read.sampling = readSampling(from);
   read.biases = readBiases(from);
   read.stopTokens = from.int32s("stopTokens");
-  read.topLogprobs = int32(from, "topLogprobs");
+  read.topLogprobs = from.int32("topLogprobs");
   read.score = from.flag("score");
-  read.credits = int32(from, "credits");
+  read.credits = from.int32("credits");
   return read;
 }
 

@@ -26,7 +26,7 @@ Napi::Value runOp(const Napi::CallbackInfo& info) {
     const NamedOp& op = *static_cast<const NamedOp*>(info.Data());
     OpsTable& table = AddonData::of(env).ops;
     const Napi::Value handle = info[0];
-    if (!handle.IsNumber()) throw Error(ErrorCode::kInvalidArgument, "the device is " + describe(handle) + ": expected a handle");
+    if (!handle.IsNumber()) refuse("the device", handle, "a handle");
     OpenDevice& device = table.device(handle.As<Napi::Number>().Int64Value());
     return op.function(env, OpCall(table, device, Fields(info[1], op.name)));
   });

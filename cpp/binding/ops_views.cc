@@ -36,16 +36,10 @@ void* OpCall::address(const Fields& view, DType dtype, int64_t span) const {
   return static_cast<char*>(buffer.memory.data()) + offset * static_cast<int64_t>(dtypeBytes(dtype));
 }
 
-DType OpCall::floatDType(const Fields& view) const {
-  const DType dtype = view.dtype("dtype");
-  if (!isFloat(dtype)) view.refuse("dtype", "fp32, bf16 or fp16");
-  return dtype;
-}
-
 Matrix OpCall::matrix(const char* name) const {
   const Fields view = fields_.fields(name);
   Matrix matrix;
-  matrix.dtype = floatDType(view);
+  matrix.dtype = view.floatDType("dtype");
   matrix.rows = view.integer("rows", 1, kMaxCount);
   matrix.columns = view.integer("columns", 1, kMaxCount);
   matrix.stride = strideOf(view, "stride", matrix.columns);
@@ -57,7 +51,7 @@ Vector OpCall::vector(const char* name, bool optional) const {
   if (optional && !fields_.has(name)) return {};
   const Fields view = fields_.fields(name);
   Vector vector;
-  vector.dtype = floatDType(view);
+  vector.dtype = view.floatDType("dtype");
   vector.size = view.integer("size", 1, kMaxCount);
   vector.data = address(view, vector.dtype, vector.size);
   return vector;
@@ -66,7 +60,7 @@ Vector OpCall::vector(const char* name, bool optional) const {
 Heads OpCall::heads(const char* name) const {
   const Fields view = fields_.fields(name);
   Heads heads;
-  heads.dtype = floatDType(view);
+  heads.dtype = view.floatDType("dtype");
   heads.tokens = view.integer("tokens", 1, kMaxCount);
   heads.heads = static_cast<int32_t>(view.integer("heads", 1, 1 << 16));
   heads.dim = static_cast<int32_t>(view.integer("dim", 1, 1 << 14));
@@ -79,7 +73,7 @@ Heads OpCall::heads(const char* name) const {
 KvCacheView OpCall::cache(const char* name) const {
   const Fields view = fields_.fields(name);
   KvCacheView cache;
-  cache.dtype = floatDType(view);
+  cache.dtype = view.floatDType("dtype");
   cache.blocks = view.integer("blocks", 1, kMaxCount);
   cache.layers = static_cast<int32_t>(view.integer("layers", 1, 1 << 10));
   cache.kvHeads = static_cast<int32_t>(view.integer("kvHeads", 1, 1 << 10));

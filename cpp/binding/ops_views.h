@@ -33,7 +33,6 @@ class OpCall {
  private:
   /** The address of element `offset`, after which `span` elements must lie in the buffer. */
   void* address(const Fields& view, DType dtype, int64_t span) const;
-  DType floatDType(const Fields& view) const;
 
   const OpsTable& table_;
   OpenDevice& device_;

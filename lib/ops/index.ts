@@ -1,6 +1,5 @@
 /** The low-level SDK: devices, typed buffers and every kernel as a function. */
 import { loadNative } from '../native.js'
-import type { NativeCudaStatus, NativeDeviceInfo } from '../native.js'
 import { callOps } from './load.js'
 
 export { OctavoError } from '../errors.js'
@@ -12,7 +11,8 @@ export type { ArrayOf, DType, FloatDType } from './dtype.js'
 export type { Int32s, Int64s } from './indices.js'
 export type { HeadsArgument, HeadsView, MatrixArgument, MatrixView, Shape } from './shape.js'
 export type { NativeMemoryUse as DeviceMemoryUse } from './native.js'
-export type { NativeCudaStatus as CudaStatus, NativeDeviceInfo as DeviceInfo } from '../native.js'
+export { cudaStatus, listDevices } from '../devices.js'
+export type { CudaStatus, DeviceInfo } from '../devices.js'
 export type { NativeLedgerLine as LedgerLine } from '../native.js'
 export {
   add,
@@ -30,16 +30,6 @@ export { kvWrite, pagedAttention, rope } from './attention.js'
 export type { AttentionOptions, KvCacheBuffer, RopeOptions } from './attention.js'
 export { sample } from './sampling.js'
 export type { Samples, SamplingOptions } from './sampling.js'
-
-/** The CPU first, then every CUDA device. Never fails for a missing driver. */
-export function listDevices(): NativeDeviceInfo[] {
-  return callOps(() => loadNative().listDevices())
-}
-
-/** What can be said about CUDA here: whether this build carries it, the driver, and what is amiss. */
-export function cudaStatus(): NativeCudaStatus {
-  return callOps(() => loadNative().cudaStatus())
-}
 
 /** Live native objects of this thread: 0 everywhere after the last dispose. */
 export function liveObjects(): { engines: number; devices: number; buffers: number } {

@@ -68,6 +68,20 @@ test('thirty workers terminated while they dispose', async () => {
   }
 })
 
+test('twenty workers terminated while their thread is blocked and a call to it is pending', async () => {
+  for (let round = 0; round < 20; round++) {
+    const running = worker(`
+      const engine = await loading.promise
+      engine.submit(engine.createSession(), request)
+      const produced = () => engine.report().steps > 3
+      while (!produced()); // events wait for this thread from the first step on
+      parentPort.postMessage('blocked')
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)`)
+    await once(running, 'message')
+    await running.terminate()
+  }
+})
+
 test('a worker that ends by itself with an engine running', async () => {
   const running = worker(`
     const engine = await loading.promise

@@ -17,4 +17,8 @@ export function plainLoad(testing: NativeLoad['options']['testing'] = {}): Plain
 }
 
 export const plainRequest = greedy
-export const addonPath = join(__dirname, '../../build/Release/octavo.node')
+/** Of the build that is tested: `loadNative` looks there too. */
+export const addonPath = join(
+  process.env['OCTAVO_PREBUILD'] ?? join(__dirname, '../..'),
+  'build/Release/octavo.node',
+)

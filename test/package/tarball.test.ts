@@ -36,7 +36,7 @@ beforeAll(async () => {
   rmSync(join(root, 'prebuilds'), { recursive: true, force: true })
   npm('run', 'prebuilds')
   packed = (JSON.parse(npm('pack', '--json', '--ignore-scripts')) as Packed[])[0]!
-  // prebuildify moved the binary away: link it again for whatever runs after this.
+  // prebuildify moved the binary away: put it back for whatever runs after this.
   npm('run', 'build')
   consumer = createConsumer()
   const tarball = join(root, packed.filename)

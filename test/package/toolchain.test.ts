@@ -1,10 +1,16 @@
-/** What cmake makes of the CUDA toolkits it may meet; it configures only, nothing is compiled. */
+/** What cmake makes of the CUDA toolkits it may meet, and how the addon takes its place. */
 import {
   chmodSync,
+  closeSync,
   copyFileSync,
+  fstatSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -90,4 +96,50 @@ it('starts afresh in a folder that was configured elsewhere', async () => {
     'CMAKE_HOME_DIRECTORY:INTERNAL=/elsewhere\n',
   )
   await expect(build({ cuda: 'off' })).rejects.toThrow(/reached the compiler/)
+})
+
+describe('the addon in its place', () => {
+  const release = (): string => join(folder, 'build', 'Release')
+  const addon = (): string => join(release(), 'octavo.node')
+
+  /** An addon of one function, which returns `value`; with an error of the linker where asked. */
+  function writeSources(value: number, linkError = false): void {
+    rmSync(join(folder, 'cpp', 'broken.cc'), { force: true })
+    const register = `extern "C" __attribute__((visibility("default"))) void* `
+    const source = `${register}napi_register_module_v1(void*, void*) { return reinterpret_cast<void*>(${value}L); }\n`
+    writeFileSync(join(folder, 'cpp', 'addon.cc'), source)
+    const twice = linkError ? source : ''
+    writeFileSync(join(folder, 'cpp', 'twice.cc'), twice)
+  }
+
+  it('is another file after a rebuild: what is mapped stays as it is', async () => {
+    writeSources(1)
+    await build({ cuda: 'off' })
+    const before = readFileSync(addon())
+    const mapped = openSync(addon(), 'r')
+    writeSources(2)
+    await build({ cuda: 'off' })
+    expect(fstatSync(mapped).ino).not.toBe(statSync(addon()).ino)
+    expect(readFileSync(mapped)).toEqual(before)
+    closeSync(mapped)
+    expect(readFileSync(addon())).not.toEqual(before)
+    expect(readdirSync(release())).toEqual(['octavo.node'])
+  })
+
+  it('stays when the linker fails', async () => {
+    writeSources(1)
+    await build({ cuda: 'off' })
+    const before = readFileSync(addon())
+    writeSources(1, true)
+    await expect(build({ cuda: 'off' })).rejects.toThrow(/multiple definition/)
+    expect(readFileSync(addon())).toEqual(before)
+  })
+
+  it('comes back when it was moved away', async () => {
+    writeSources(1)
+    await build({ cuda: 'off' })
+    rmSync(addon())
+    await build({ cuda: 'off' })
+    expect(readdirSync(release())).toEqual(['octavo.node'])
+  })
 })

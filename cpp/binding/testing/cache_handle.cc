@@ -1,14 +1,14 @@
 #include "binding/testing/cache_handle.h"
 
-#include "binding/argument_reader.h"
+#include "binding/arguments.h"
 #include "binding/testing/memory_handle.h"
 
 namespace octavo::testing {
 
 namespace {
 
-KvCacheShape readShape(const ArgumentReader& shape) {
-  return {shape.floatType("dtype"), shape.int32("layers"), shape.int32("kvHeads"), shape.int32("blockSize"),
+KvCacheShape readShape(const Fields& shape) {
+  return {shape.floatDType("dtype"), shape.int32("layers"), shape.int32("kvHeads"), shape.int32("blockSize"),
           shape.int32("headDim")};
 }
 

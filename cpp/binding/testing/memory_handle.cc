@@ -1,6 +1,6 @@
 #include "binding/testing/memory_handle.h"
 
-#include "binding/argument_reader.h"
+#include "binding/arguments.h"
 
 namespace octavo::testing {
 
@@ -17,7 +17,7 @@ Region readRegion(Napi::Value name) {
     const auto region = static_cast<Region>(index);
     if (name.IsString() && name.As<Napi::String>().Utf8Value() == regionName(region)) return region;
   }
-  ArgumentReader::refuse("region", "the name of a region", name);
+  refuse("region", name, "the name of a region");
 }
 
 Owner readOwner(Napi::Value kind, Napi::Value id) {
@@ -27,7 +27,7 @@ Owner readOwner(Napi::Value kind, Napi::Value id) {
       return {each, static_cast<uint64_t>(id.As<Napi::Number>().Int64Value())};
     }
   }
-  ArgumentReader::refuse("ownerKind", "the name of a kind of owner", kind);
+  refuse("ownerKind", kind, "the name of a kind of owner");
 }
 
 Napi::Function MemoryHandle::define(Napi::Env env) {

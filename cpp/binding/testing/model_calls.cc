@@ -40,19 +40,19 @@ Napi::Value validateManifest(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value weightBytes(const Napi::CallbackInfo& info) {
-  const ArgumentReader load(info[0], "load");
+  const Fields load(info[0], "load");
   const size_t bytes =
-      Weights::plannedBytes(readModelSpec(load.object("spec")), readWeightManifest(load.object("manifest")),
-                            load.floatType("dtype"), load.boolean("keepFileDType"));
+      Weights::plannedBytes(readModelSpec(load.fields("spec")), readWeightManifest(load.fields("manifest")),
+                            load.floatDType("dtype"), load.flag("keepFileDType"));
   return Napi::Number::New(info.Env(), static_cast<double>(bytes));
 }
 
 Napi::Value decoderBytes(const Napi::CallbackInfo& info) {
-  const ArgumentReader plan(info[0], "plan");
-  const ModelSpec spec = readModelSpec(plan.object("spec"));
+  const Fields plan(info[0], "plan");
+  const ModelSpec spec = readModelSpec(plan.fields("spec"));
   Napi::Object bytes = Napi::Object::New(info.Env());
-  bytes.Set("total", static_cast<double>(Decoder::plannedBytes(spec, plan.floatType("activations"),
-                                                               readLimits(plan.object("limits")))));
+  bytes.Set("total", static_cast<double>(Decoder::plannedBytes(spec, plan.floatDType("activations"),
+                                                               readLimits(plan.fields("limits")))));
   bytes.Set("constants", static_cast<double>(Decoder::constantBytes(spec)));
   return bytes;
 }
@@ -76,8 +76,8 @@ Napi::Value buildBatch(const Napi::CallbackInfo& info) {
   return object;
 }
 
-std::vector<int32_t> readIntegers(const ArgumentReader& owner, const char* name) {
-  const Napi::Array given = owner.array(name);
+std::vector<int32_t> readIntegers(const Fields& owner, const char* name) {
+  const Napi::Array given = owner.list(name);
   std::vector<int32_t> values;
   for (uint32_t index = 0; index < given.Length(); ++index) {
     values.push_back(given.Get(index).As<Napi::Number>().Int32Value());
@@ -87,7 +87,7 @@ std::vector<int32_t> readIntegers(const ArgumentReader& owner, const char* name)
 
 }  // namespace
 
-BatchLimits readLimits(const ArgumentReader& limits) {
+BatchLimits readLimits(const Fields& limits) {
   return {limits.int32("maxTokens"), limits.int32("maxSequences"), limits.int32("maxBlocksPerSequence"),
           limits.int32("maxLogitRows")};
 }
@@ -97,13 +97,13 @@ SequenceList readSequences(Napi::Value list) {
   SequenceList read;
   read.tables.reserve(given.Length());  // sequences point into it
   for (uint32_t index = 0; index < given.Length(); ++index) {
-    const ArgumentReader sequence(given.Get(index), "sequences[" + std::to_string(index) + "]");
+    const Fields sequence(given.Get(index), "sequences[" + std::to_string(index) + "]");
     BatchSequence& added = read.sequences.emplace_back();
     added.tokens = readIntegers(sequence, "tokens");
     added.start = sequence.int32("start");
     if (sequence.has("blocks")) added.blocks = &read.tables.emplace_back(readIntegers(sequence, "blocks"));
-    added.everyLogit = sequence.has("everyLogit") && sequence.boolean("everyLogit");
-    added.noLogit = sequence.has("noLogit") && sequence.boolean("noLogit");
+    added.everyLogit = sequence.has("everyLogit") && sequence.flag("everyLogit");
+    added.noLogit = sequence.has("noLogit") && sequence.flag("noLogit");
   }
   return read;
 }

@@ -3,14 +3,14 @@
 
 #include <vector>
 
-#include "binding/argument_reader.h"
+#include "binding/arguments.h"
 #include "model/batch.h"
 
 namespace octavo::testing {
 
 void defineModelCalls(Napi::Env env, Napi::Object testing);
 
-BatchLimits readLimits(const ArgumentReader& limits);
+BatchLimits readLimits(const Fields& limits);
 
 /** Sequences with the block tables they point to. */
 struct SequenceList {

@@ -42,19 +42,19 @@ Napi::Function ModelHandle::define(Napi::Env env) {
 ModelHandle::ModelHandle(const Napi::CallbackInfo& info) : Handle(info) {
   guarded(info.Env(), [&] {
     DeviceAllocator& allocator = MemoryHandle::Unwrap(info[0].As<Napi::Object>())->allocator();
-    const ArgumentReader load(info[1], "load");
-    std::atomic<bool> cancelled{load.has("cancelled") && load.boolean("cancelled")};
+    const Fields load(info[1], "load");
+    std::atomic<bool> cancelled{load.has("cancelled") && load.flag("cancelled")};
     const auto progress = [&](LoadProgress at) {
       if (!load.has("onProgress")) return;
-      const Napi::Value stop = load.value("onProgress").As<Napi::Function>().Call(
+      const Napi::Value stop = load.get("onProgress").As<Napi::Function>().Call(
           {Napi::Number::New(info.Env(), static_cast<double>(at.doneBytes)),
            Napi::Number::New(info.Env(), static_cast<double>(at.totalBytes))});
       if (stop.IsBoolean() && stop.As<Napi::Boolean>()) cancelled = true;
     };
-    ModelSpec spec = readModelSpec(load.object("spec"));
+    ModelSpec spec = readModelSpec(load.fields("spec"));
     spec.validate();
-    Weights weights = Weights::load(allocator, spec, readWeightManifest(load.object("manifest")),
-                                    load.floatType("dtype"), load.boolean("keepFileDType"), progress, cancelled);
+    Weights weights = Weights::load(allocator, spec, readWeightManifest(load.fields("manifest")),
+                                    load.floatDType("dtype"), load.flag("keepFileDType"), progress, cancelled);
     loaded_ = std::make_unique<Loaded>();
     loaded_->allocator = allocator.shared_from_this();
     loaded_->spec = std::move(spec);
@@ -94,13 +94,13 @@ Napi::Value ModelHandle::read(const Napi::CallbackInfo& info) {
 /** openDecoder({ activations, kvDType, blockSize, blocks, limits }) */
 Napi::Value ModelHandle::openDecoder(const Napi::CallbackInfo& info) {
   Loaded& model = loaded();
-  const ArgumentReader options(info[0], "options");
+  const Fields options(info[0], "options");
   const AttentionSpec& attention = model.spec.layers.front().attention;
-  const KvCacheShape shape{options.floatType("kvDType"), static_cast<int32_t>(model.spec.layers.size()),
+  const KvCacheShape shape{options.floatDType("kvDType"), static_cast<int32_t>(model.spec.layers.size()),
                            attention.kvHeads, options.int32("blockSize"), attention.headDim};
-  model.limits = readLimits(options.object("limits"));
+  model.limits = readLimits(options.fields("limits"));
   model.decoder = std::make_unique<Decoder>(*model.allocator, model.spec, model.weights,
-                                            options.floatType("activations"), model.limits);
+                                            options.floatDType("activations"), model.limits);
   model.cache = std::make_unique<KvCache>(*model.allocator, shape, options.int32("blocks"));
   return info.Env().Undefined();
 }

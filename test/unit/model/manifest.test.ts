@@ -128,19 +128,19 @@ describe('files that cannot be read', () => {
 
 test.each<[string, (part: NativeWeightPart) => void]>([
   [
-    "manifest.entries[0].parts[0].dtype must be 'fp32', 'bf16' or 'fp16', not 'int8'",
+    'manifest.entries[0].parts[0].dtype is "int8": expected fp32, bf16 or fp16',
     (part) => (part.dtype = 'int8' as 'fp32'),
   ],
   [
-    'manifest.entries[0].parts[0].offset must be a whole number from 0 to 9007199254740991, not -1',
+    'manifest.entries[0].parts[0].offset is -1: expected an integer from 0 to 9007199254740991',
     (part) => (part.offset = -1),
   ],
   [
-    'manifest.entries[0].parts[0].bytes must be a whole number from 0 to 9007199254740991, not NaN',
+    'manifest.entries[0].parts[0].bytes is nan: expected an integer from 0 to 9007199254740991',
     (part) => (part.bytes = NaN),
   ],
   [
-    'manifest.entries[0].parts[0].shape must be an array of whole numbers, not 0.5',
+    'manifest.entries[0].parts[0].shape is 0.5: expected an array of whole numbers',
     (part) => (part.shape = [0.5]),
   ],
 ])('a part of the wrong type is named: %s', (problem, change) => {

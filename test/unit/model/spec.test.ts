@@ -116,20 +116,20 @@ test.each<[RegExp, Partial<NativeModelSpec['layers'][0]['attention']>]>([
 })
 
 test.each<[string, unknown]>([
-  ['spec must be an object, not undefined', undefined],
-  ['spec.family must be a string, not 3', { ...smallSpec(), family: 3 }],
+  ['spec is missing: expected an object', undefined],
+  ['spec.family is 3: expected a string', { ...smallSpec(), family: 3 }],
   [
-    'spec.hiddenSize must be a whole number from -2147483648 to 2147483647, not 1.5',
+    'spec.hiddenSize is 1.5: expected an integer from -2147483648 to 2147483647',
     { ...smallSpec(), hiddenSize: 1.5 },
   ],
   [
-    "spec.tiedEmbeddings must be true or false, not 'yes'",
+    'spec.tiedEmbeddings is "yes": expected true or false',
     { ...smallSpec(), tiedEmbeddings: 'yes' },
   ],
-  ['spec.layers must be an array, not an object', { ...smallSpec(), layers: {} }],
-  ['spec.layers[0] must be an object, not null', { ...smallSpec(), layers: [null] }],
+  ['spec.layers is an object: expected an array', { ...smallSpec(), layers: {} }],
+  ['spec.layers[0] is null: expected an object', { ...smallSpec(), layers: [null] }],
   [
-    'spec.ropes[0].inverseFrequencies must be a Float32Array, not an array',
+    'spec.ropes[0].inverseFrequencies is an array: expected a Float32Array',
     { ...smallSpec(), ropes: [{ inverseFrequencies: [1], magnitude: 1 }] },
   ],
 ])('an argument of the wrong type is named: %s', (problem, spec) => {

@@ -235,7 +235,7 @@ describe('sampling parameters', () => {
 })
 
 test('the addon itself survives arguments of any kind', () => {
-  const native = loadNative().ops as NativeOps
+  const native = loadNative().ops
   const junk = [
     undefined,
     null,

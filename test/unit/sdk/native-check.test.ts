@@ -39,6 +39,22 @@ it.each(['cudaStatus', 'listDevices', 'memoryUse', 'loadEngine', 'liveObjects', 
   },
 )
 
+it.each([
+  ['linear', { linear: undefined }, 'lacks ops.linear: it'],
+  ['two ops', { sample: 1, open: null }, 'lacks ops.open, ops.sample: it'],
+])('refuses an addon whose ops have no %s', (_, lost, sentence) => {
+  const older = { ...loadNative(), ops: { ...loadNative().ops, ...lost } } as unknown as NativeAddon
+  expect(() => check(older)).toThrow(refusal('OCTAVO_NATIVE_MISSING', sentence))
+})
+
+it('checks all that octavo/ops calls', () => {
+  const { ops } = loadNative()
+  for (const name of Object.keys(ops)) {
+    const older = { ...loadNative(), ops: { ...ops, [name]: undefined } }
+    expect(() => check(older)).toThrow(`lacks ops.${name}: it is of an older build`)
+  }
+})
+
 it('refuses an addon of another version, naming where it comes from', () => {
   setFolder('/some/folder')
   expect(() => checkAddon(loadNative(), '99.0.0')).toThrow(
