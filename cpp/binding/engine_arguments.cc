@@ -1,5 +1,6 @@
 #include "binding/engine_arguments.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/error.h"
@@ -25,6 +26,7 @@ float number(const Fields& from, const char* name) {
 EngineTesting readTesting(const Fields& testing) {
   EngineTesting read;
   if (testing.has("failAllocation")) read.failAllocation = testing.integer("failAllocation", 0, kLargestSafe);
+  if (testing.has("failChunk")) read.failChunk = testing.integer("failChunk", 0, kLargestSafe);
   if (testing.has("failStep")) read.failStep = testing.integer("failStep", 0, kLargestSafe);
   if (testing.has("stepMicroseconds")) read.stepMicroseconds = int32(testing, "stepMicroseconds");
   return read;
@@ -39,6 +41,7 @@ EngineOptions readOptions(const Fields& options) {
   if (options.has("kvDType")) read.kvDType = options.dtype("kvDType");
   read.memoryLimit = static_cast<size_t>(options.integer("memoryLimit", 0, kLargestSafe));
   read.kvBytes = static_cast<size_t>(options.integer("kvBytes", 0, kLargestSafe));
+  if (options.has("pinnedLimit")) read.pinnedLimit = options.integer("pinnedLimit", 0, kLargestSafe);
   if (options.has("testing")) read.testing = readTesting(options.fields("testing"));
   return read;
 }
@@ -88,6 +91,32 @@ LoadArguments readLoad(const Napi::Value& load) {
   read.spec = readModelSpec({from.get("spec"), "load.spec"});
   read.manifest = readWeightManifest({from.get("manifest"), "load.manifest"});
   read.options = readOptions(from.fields("options"));
+  return read;
+}
+
+PlanDemand readDemand(const Napi::Value& demand) {
+  const Fields from(demand, "demand");
+  return {static_cast<int32_t>(from.integer("contextTokens", 0, kLargestInt)),
+          from.integer("sessions", 1, kLargestInt)};
+}
+
+PlanArguments readPlanRequest(const Napi::Value& request) {
+  const Fields from(request, "plan");
+  PlanArguments read;
+  read.spec = readModelSpec({from.get("spec"), "plan.spec"});
+  read.manifest = readWeightManifest({from.get("manifest"), "plan.manifest"});
+  read.options = readOptions(from.fields("options"));
+  read.device = from.text("device");
+  read.demand = readDemand(from.get("demand"));
+  if (!from.has("stated")) return read;
+  const Fields stated = from.fields("stated");
+  PlanTarget& target = read.stated.emplace();
+  target.device = read.device;
+  target.onHost = read.device == "cpu";
+  target.totalBytes = static_cast<size_t>(stated.integer("totalBytes", 1, kLargestSafe));
+  if (target.onHost) target.contextBytes = 0;
+  if (stated.has("contextBytes")) target.contextBytes = stated.integer("contextBytes", 0, kLargestSafe);
+  target.freeBytes = target.totalBytes - std::min(target.totalBytes, target.contextBytes.value_or(0));
   return read;
 }
 

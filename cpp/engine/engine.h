@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +20,8 @@ namespace octavo {
 
 /** Faults and slowness on purpose; 0 = none. */
 struct EngineTesting {
-  uint64_t failAllocation = 0;    // this one of `load` fails as if the device were full
+  uint64_t failAllocation = 0;    // this one, counted from the load on, fails as if the device were full
+  uint64_t failChunk = 0;         // reading this chunk of the weights fails
   uint64_t failStep = 0;          // this step fails as if the device reported an error
   int32_t stepMicroseconds = 0;   // every step takes this long at least
 };
@@ -34,8 +36,11 @@ struct EngineOptions {
   size_t memoryLimit = 0;         // bytes the device may hold for us, everything included
   size_t kvBytes = 0;             // 0: what the limit leaves, at most maxSequences · context; on the CPU also at
                                   // most 1 GiB and a quarter of the limit
+  size_t pinnedLimit = std::numeric_limits<size_t>::max();  // bytes of page-locked host memory
   EngineTesting testing;
 };
+
+struct MemoryPlan;
 
 /** What the caller asks of one generation. */
 struct RequestSpec {
@@ -107,6 +112,8 @@ class Engine {
   /** Moves out everything produced since the last call. */
   EngineEvents drain();
   EngineReport report() const;
+  /** What the load was planned to take, and took; fixed since. Valid as long as the engine. Throws kDisposed. */
+  const MemoryPlan& plan() const;
   /**
    * Throws kInternal when an invariant (pool, sessions, promises, ledger, allocator) is broken, or was when the
    * engine last went idle, or when `dispose` left memory behind; else kDisposed once disposed.
