@@ -20,6 +20,8 @@ export type {
   LoadProgress,
   MemoryOptions,
 } from './options/engine-options.js'
+export type { AssumedMemory, PlanOptions } from './options/plan-options.js'
+export type { MemoryPlan, PlanItem, PlanMisfit } from './plan.js'
 export type { ChatOptions, GenerateOptions, Prompt } from './options/generate-options.js'
 export type { Piece, TokenLogprob } from './runtime/pieces.js'
 export type { FinishReason, GenerationResult, Timings, Usage } from './runtime/result.js'

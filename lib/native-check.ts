@@ -13,6 +13,7 @@ const functions: Record<FunctionName<NativeAddon>, true> = {
   listDevices: true,
   memoryUse: true,
   loadEngine: true,
+  planMemory: true,
   liveObjects: true,
 }
 

@@ -57,7 +57,7 @@ struct Engine::State {
   // load.cc
   void open(std::shared_ptr<Device> device, const WeightManifest& manifest,
             const std::function<void(LoadProgress)>& progress, const std::atomic<bool>& cancelled);
-  void setLimits(size_t workspaceBytes);
+  void setLimits(const std::vector<PlanItem>& current);
 
   // step_loop.cc: the engine thread
   void loop();

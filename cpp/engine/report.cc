@@ -43,4 +43,10 @@ EngineReport Engine::report() const {
   return report;
 }
 
+const MemoryPlan& Engine::plan() const {
+  const std::lock_guard lock(state_->mutex);
+  state_->requireOpen();
+  return state_->plan;
+}
+
 }  // namespace octavo

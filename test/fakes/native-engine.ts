@@ -68,6 +68,10 @@ export class FakeNativeEngine implements NativeEngine {
     }
   }
 
+  plan(): never {
+    throw new Error('the fake has no plan')
+  }
+
   check(): void {}
 
   dispose(): void {
