@@ -19,6 +19,7 @@ class CpuDevice final : public Device {
   static DeviceInfo describe(int threads);
 
   const DeviceInfo& info() const override { return info_; }
+  bool sharesHostMemory() const override { return true; }
   /** processBytes: device memory handed out and not yet given back. */
   DeviceMemoryUse memoryUse() override;
 

@@ -54,6 +54,8 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const = 0;
+  /** True when device memory is the host's: whoever has a pointer may read and write through it. */
+  virtual bool sharesHostMemory() const { return false; }
   virtual DeviceMemoryUse memoryUse() = 0;
 
   /**

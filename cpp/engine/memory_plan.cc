@@ -99,8 +99,8 @@ void addKvItems(MemoryPlan& plan, const ModelSpec& spec) {
 
 void addLoadingItems(MemoryPlan& plan, const ModelSpec& spec, const WeightManifest& manifest) {
   const StreamBytes stream =
-      Weights::streamBytes(spec, manifest, plan.dtype, plan.keepFileDType, plan.pinnedLimitBytes);
-  plan.loading.push_back({Region::kPinned, "weights.ring", stream.ring});
+      Weights::streamBytes(spec, manifest, plan.dtype, plan.keepFileDType, plan.target.onHost, plan.pinnedLimitBytes);
+  if (stream.ring > 0) plan.loading.push_back({Region::kPinned, "weights.ring", stream.ring});
   if (stream.staging > 0) plan.loading.push_back({Region::kWorkspace, "weights.staging", stream.staging});
 }
 

@@ -20,6 +20,7 @@ size_t RingShape::sliceBytes(uint64_t fileBytes, size_t ringLimit) {
 }
 
 RingShape RingShape::of(size_t largestChunk, bool converts, size_t ringLimit) {
+  if (largestChunk == 0) return {kMostSlices, 0, false};
   const size_t slice = DeviceAllocator::rounded(largestChunk);
   const auto slices = std::clamp<size_t>(ringLimit / slice, 2, kMostSlices);
   return {static_cast<int>(slices), slice, converts};

@@ -28,11 +28,11 @@ WeightStream::WeightStream(DeviceAllocator& allocator, const CheckpointFiles& fi
       slices_(static_cast<size_t>(shape.slices)) {
   for (const WeightChunk& chunk : chunks_) totalBytes_ += chunk.bytes;
   dropBehind_ = options.dropBehind.value_or(totalBytes_ > hostMemory().freeBytes / 2);
-  ring_ = allocator.allocate(Region::kPinned, shape.bytes(), kEngine, "weights.ring");
+  if (shape.slice > 0) ring_ = allocator.allocate(Region::kPinned, shape.bytes(), kEngine, "weights.ring");
   if (shape.converts) staging_ = allocator.allocate(Region::kWorkspace, shape.slice, kEngine, "weights.staging");
   stream_ = device_.createStream();
   for (size_t index = 0; index < slices_.size(); ++index) {
-    slices_[index].data = static_cast<char*>(ring_.data()) + index * shape.slice;
+    if (ring_) slices_[index].data = static_cast<char*>(ring_.data()) + index * shape.slice;
     slices_[index].copied = device_.createEvent();
   }
 }
@@ -123,7 +123,7 @@ void WeightStream::readChunk(size_t index, Slice& slice) {
                                           std::to_string(failChunk_) + " was told to fail");
   }
   slice.copied->synchronize();  // the device has read what was here before
-  files_.read(chunk.file, chunk.offset, slice.data, chunk.bytes);
+  files_.read(chunk.file, chunk.offset, isDirect(chunk) ? chunk.target : slice.data, chunk.bytes);
   if (dropBehind_) files_.dropCache(chunk.file, chunk.offset, chunk.bytes);
 }
 
@@ -135,10 +135,14 @@ WeightStream::Slice& WeightStream::awaitChunk(size_t index) {
   return slice;
 }
 
+bool WeightStream::isDirect(const WeightChunk& chunk) const {
+  return device_.sharesHostMemory() && chunk.fileType == chunk.targetType;
+}
+
 void WeightStream::send(const WeightChunk& chunk, Slice& slice) {
   const bool converts = chunk.fileType != chunk.targetType;
   void* const landing = converts ? staging_.data() : chunk.target;  // one staging slice: the stream keeps order
-  device_.copy(landing, slice.data, chunk.bytes, CopyKind::kHostToDevice, *stream_);
+  if (!isDirect(chunk)) device_.copy(landing, slice.data, chunk.bytes, CopyKind::kHostToDevice, *stream_);
   slice.copied->record(*stream_);
   {
     const std::lock_guard lock(mutex_);

@@ -31,7 +31,8 @@ struct WeightChunk {
  * Threads of its own read chunks into the slices of the ring, in order and several at once, while the calling
  * thread hands what has arrived to the device. Chunks of another type than their target are converted on the
  * device, by way of a staging slice. Ring (region pinned) and staging (region workspace) live as long as the
- * stream; its destructor waits for what was enqueued.
+ * stream; its destructor waits for what was enqueued. Where device memory is the host's, chunks that need no
+ * conversion are read straight to their target.
  */
 class WeightStream {
  public:
@@ -47,7 +48,7 @@ class WeightStream {
 
  private:
   struct Slice {
-    void* data = nullptr;
+    void* data = nullptr;         // absent in a ring of no bytes
     std::unique_ptr<Event> copied;
     size_t arrived = 0;           // chunks 0 … arrived − 1 of this slice were read; counts over all slices
     std::exception_ptr failure;   // of reading the last of them
@@ -58,6 +59,7 @@ class WeightStream {
   void readChunks();
   void readChunk(size_t index, Slice& slice);
   Slice& awaitChunk(size_t index);
+  bool isDirect(const WeightChunk& chunk) const;
   void send(const WeightChunk& chunk, Slice& slice);
 
   Device& device_;

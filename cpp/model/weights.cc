@@ -49,12 +49,13 @@ std::vector<WeightChunk> chunksOf(const WeightLayout& layout, size_t sliceBytes,
 }
 
 /** The shape of the ring, without a chunk being made. */
-RingShape ringOf(const WeightLayout& layout, size_t ringLimit) {
+RingShape ringOf(const WeightLayout& layout, bool sharesHostMemory, size_t ringLimit) {
   const size_t sliceBytes = RingShape::sliceBytes(fileBytes(layout), ringLimit);
   size_t largest = 0;
   bool converts = false;
   for (const ParameterPlace& place : layout.parameters) {
     for (const WeightPart& part : place.entry->parts) {
+      if (sharesHostMemory && part.dtype == place.dtype) continue;
       largest = std::max(largest, static_cast<size_t>(std::min<uint64_t>(part.bytes, sliceBytes)));
       converts |= part.dtype != place.dtype;
     }
@@ -78,7 +79,8 @@ Weights Weights::load(DeviceAllocator& allocator, const ModelSpec& spec, const W
   }
   const size_t sliceBytes = RingShape::sliceBytes(fileBytes(layout), stream.ringLimit);
   const std::vector<WeightChunk> chunks = chunksOf(layout, sliceBytes, weights.arena_.data());
-  WeightStream(allocator, files, chunks, ringOf(layout, stream.ringLimit), stream).run(progress, cancelled);
+  const RingShape ring = ringOf(layout, allocator.device().sharesHostMemory(), stream.ringLimit);
+  WeightStream(allocator, files, chunks, ring, stream).run(progress, cancelled);
   return weights;
 }
 
@@ -87,8 +89,9 @@ size_t Weights::plannedBytes(const ModelSpec& spec, const WeightManifest& manife
 }
 
 StreamBytes Weights::streamBytes(const ModelSpec& spec, const WeightManifest& manifest, DType dtype,
-                                 bool keepFileDType, size_t ringLimit) {
-  const RingShape ring = ringOf(WeightLayout::of(spec, manifest, dtype, keepFileDType), ringLimit);
+                                 bool keepFileDType, bool sharesHostMemory, size_t ringLimit) {
+  const WeightLayout layout = WeightLayout::of(spec, manifest, dtype, keepFileDType);
+  const RingShape ring = ringOf(layout, sharesHostMemory, ringLimit);
   return {ring.bytes(), ring.converts ? ring.slice : 0};
 }
 

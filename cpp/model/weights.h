@@ -55,7 +55,7 @@ struct StreamOptions {
 
 /** What a load holds beside the weights, as the allocator rounds it. */
 struct StreamBytes {
-  size_t ring = 0;     // region pinned
+  size_t ring = 0;     // region pinned; 0 when every byte is read straight to its place
   size_t staging = 0;  // region workspace; 0 when nothing is converted
 };
 
@@ -66,7 +66,8 @@ class Weights {
    * Streams a validated manifest. `dtype` is what matrices are stored as (kF32/kBF16/kF16);
    * when `keepFileDType`, each parameter keeps its file's dtype instead (the CPU device). Norms and biases
    * always keep it; parts of different dtypes are stored as fp32 then. While it runs it also holds `streamBytes`:
-   * at most 64 MiB pinned, and 8 MiB of region workspace when it converts (1/8 and 1/64 of the file bytes if less).
+   * at most 64 MiB pinned, and 8 MiB of region workspace when it converts (1/8 and 1/64 of the file bytes if less);
+   * where device memory is the host's, what needs no conversion is read straight to its place.
    * `progress` is called from this thread about every 64 MiB and at the end; `cancelled` is polled at least
    * every 8 MiB. Validates again. Throws what `validate` throws, kOutOfMemory, kCancelled, kDeviceFailed; on a
    * throw nothing stays allocated.
@@ -81,7 +82,7 @@ class Weights {
                              bool keepFileDType);
   /** Bytes `load` takes until it returns: exactly. */
   static StreamBytes streamBytes(const ModelSpec& spec, const WeightManifest& manifest, DType dtype,
-                                 bool keepFileDType, size_t ringLimit);
+                                 bool keepFileDType, bool sharesHostMemory, size_t ringLimit);
 
   Matrix matrix(const std::string& name) const;  // throws kInternal when absent
   Vector vector(const std::string& name) const;  // data == nullptr when absent

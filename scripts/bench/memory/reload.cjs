@@ -3,6 +3,7 @@
 //   MALLOC_ARENA_MAX=1 node --expose-gc --max-semi-space-size=1 scripts/bench/memory/reload.cjs
 //     [--device cpu] [--model FOLDER] [--times 150] [--json]
 'use strict'
+const { execFileSync } = require('node:child_process')
 const { parseArgs } = require('node:util')
 const { Engine } = require('../../../dist/index.js')
 const { loadNative } = require('../../../dist/native.js')
@@ -76,7 +77,22 @@ async function main() {
   else console.dir(result)
 }
 
-module.exports = { reload }
+/** In a process of its own: what ran before would be in its figures. */
+async function run({ device }) {
+  const flags = ['--expose-gc', '--max-semi-space-size=1', __filename, '--json', '--device', device]
+  const env = { ...process.env, MALLOC_ARENA_MAX: '1' }
+  const text = execFileSync(process.execPath, flags, { encoding: 'utf8', env })
+  const { times, leftBytes, loadedBytes, rssSlope, live } = JSON.parse(text)
+  return [
+    ['loads in one process', times, ''],
+    ['device bytes while loaded, by the driver', loadedBytes.join(', '), 'one figure'],
+    ['device bytes after, by the driver', leftBytes.join(', '), 'one figure'],
+    ['resident growth a load', `${(rssSlope / 1024).toFixed(1)} KiB`, 'bar 128 KiB of 10 MiB taken'],
+    ['engines, devices, buffers left', Object.values(live).join(', '), 'bar 0, 0, 0'],
+  ]
+}
+
+module.exports = { run, title: 'Load, generate, dispose, over and over' }
 if (require.main === module) {
   main().catch((error) => {
     console.error(error)
