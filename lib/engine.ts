@@ -1,5 +1,6 @@
 /** A loaded model on one device. */
 import './polyfill.js'
+import { memoryAudit, type MemoryAudit } from './audit.js'
 import { fromNative, OctavoError } from './errors.js'
 import { embeddedModel, loadEngine, planEngine } from './load.js'
 import { memoryReport, type MemoryReport } from './memory.js'
@@ -16,6 +17,12 @@ import { creationStack, unwatch, watch } from './runtime/leaks.js'
 import { ScoreRequest, type Logits } from './runtime/score-request.js'
 import { Session } from './session.js'
 import type { Tokenizer } from './text/types.js'
+
+/** Options of `engine.memory`. */
+export interface MemoryReportOptions {
+  /** Compare plan, ledger and driver at one moment. */
+  audit?: boolean | undefined
+}
 
 /** Options of `engine.logits`. */
 export interface LogitsOptions {
@@ -187,10 +194,30 @@ export class Engine {
     }
   }
 
-  /** Every byte with its owner, now. Throws OCTAVO_DISPOSED. */
-  memory(): MemoryReport {
+  /**
+   * Every byte with its owner, now. With `audit` it also waits for the device, for at most one step, and compares
+   * plan, ledger and driver at one moment. Throws OCTAVO_DISPOSED, and OCTAVO_DEVICE_FAILED from an audit.
+   *
+   * @example
+   * ```ts
+   * import { Engine } from 'octavo'
+   * await using engine = await Engine.load()
+   * const { audit } = engine.memory({ audit: true })
+   * console.log(audit.verdict, audit.residualBytes, audit.regions.weights)
+   * ```
+   */
+  memory(options: { audit: true }): MemoryReport & { audit: MemoryAudit }
+  memory(options?: MemoryReportOptions): MemoryReport
+  memory(options?: MemoryReportOptions): MemoryReport {
+    const wants = new OptionReader<MemoryReportOptions>(options, { audit: true }).boolean('audit')
     this.#state.assertOpen()
-    return memoryReport(this.device, this.#state.native.report())
+    const { native } = this.#state
+    try {
+      const audit = wants === true ? memoryAudit(native.audit()) : null
+      return memoryReport(this.device, native.report(), audit)
+    } catch (error) {
+      throw fromNative(error)
+    }
   }
 
   /** What the load was planned to take, and took: `memory()` shows the same bytes under the same tags. Throws OCTAVO_DISPOSED. */

@@ -6,7 +6,8 @@
  */
 import './polyfill.js'
 
-export { Engine, type LogitsOptions } from './engine.js'
+export { Engine, type LogitsOptions, type MemoryReportOptions } from './engine.js'
+export type { AuditRegion, MemoryAudit } from './audit.js'
 // Types alone: an engine makes the one, a session the other.
 export type { Session } from './session.js'
 export type { Generation } from './generation.js'

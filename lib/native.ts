@@ -1,6 +1,7 @@
 /** The one door to the addon: its shape, and how it is found. */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import type { NativeAudit } from './audit.js'
 import { checkAddon, notFound } from './native-check.js'
 import type { NativePlan } from './plan.js'
 
@@ -89,6 +90,8 @@ export interface NativeEngineOptions {
     failChunk?: number
     failStep?: number
     stepMicroseconds?: number
+    warmUp?: boolean
+    contextGrowth?: number
   }
 }
 
@@ -196,6 +199,8 @@ export interface NativeEngine {
   grant(request: number, tokens: number): void
   report(): NativeReport
   plan(demand: NativePlanDemand): NativePlan
+  /** Blocks for at most one step. */
+  audit(): NativeAudit
   /** Throws OCTAVO_INTERNAL when an invariant is broken. */
   check(): void
   /** Idempotent. Blocks at most one step; memory is free on return; later calls throw OCTAVO_DISPOSED. */

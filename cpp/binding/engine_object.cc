@@ -3,6 +3,7 @@
 #include <new>
 
 #include "base/error.h"
+#include "binding/audit_results.h"
 #include "binding/engine_arguments.h"
 #include "binding/engine_call.h"
 #include "binding/engine_results.h"
@@ -53,6 +54,10 @@ Napi::Value grant(EngineHandle& handle, const Napi::CallbackInfo& info) {
 
 Napi::Value report(EngineHandle& handle, const Napi::CallbackInfo& info) {
   return makeReport(info.Env(), handle.engine().report());
+}
+
+Napi::Value audit(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  return makeAudit(info.Env(), handle.engine().audit());
 }
 
 Napi::Value plan(EngineHandle& handle, const Napi::CallbackInfo& info) {
@@ -113,7 +118,8 @@ Napi::Function defineEngineClass(Napi::Env env) {
       method("submit", call<submit>),               method("cancel", call<cancel>),
       method("grant", call<grant>),                 method("report", call<report>),
       method("plan", call<plan>),                   method("check", call<check>),
-      method("dispose", call<dispose>),             method("disposeAsync", call<disposeAsync>)};
+      method("audit", call<audit>),                 method("dispose", call<dispose>),
+      method("disposeAsync", call<disposeAsync>)};
   napi_value constructor = nullptr;
   const napi_status status = napi_define_class(env, "NativeEngine", NAPI_AUTO_LENGTH, construct, nullptr,
                                                std::size(methods), methods, &constructor);

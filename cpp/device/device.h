@@ -80,6 +80,9 @@ class Device {
   virtual void copy(void* to, const void* from, size_t bytes, CopyKind kind, Stream& stream) = 0;
   virtual void fill(void* to, uint8_t value, size_t bytes, Stream& stream) = 0;
 
+  /** Blocks until the device has done everything enqueued on any stream; throws kDeviceFailed if any of it failed. */
+  virtual void synchronize() = 0;
+
   /** The kernels of this device. */
   virtual Ops& ops() = 0;
 

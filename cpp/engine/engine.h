@@ -24,6 +24,8 @@ struct EngineTesting {
   uint64_t failChunk = 0;         // reading this chunk of the weights fails
   uint64_t failStep = 0;          // this step fails as if the device reported an error
   int32_t stepMicroseconds = 0;   // every step takes this long at least
+  bool warmUp = false;            // the CPU too runs its kernels before the load ends
+  size_t contextGrowth = 0;       // with warmUp: bytes that the CPU then claims for a context
 };
 
 struct EngineOptions {
@@ -40,6 +42,7 @@ struct EngineOptions {
   EngineTesting testing;
 };
 
+struct MemoryAudit;
 struct MemoryPlan;
 
 /** What the caller asks of one generation. */
@@ -67,7 +70,7 @@ struct EngineReport {
   RegionStatistics regions[kRegionCount];
   DeviceMemoryUse driver;
   size_t limit = 0;
-  size_t contextBytes = 0;    // measured when the device was opened: driver's figure less ours
+  size_t contextBytes = 0;    // the driver's figure less ours, measured when the load had run its kernels
   int64_t blocksTotal = 0, blocksFree = 0, blocksInFlight = 0;
   size_t blockBytes = 0;
   std::vector<SessionReport> sessions;
@@ -112,6 +115,11 @@ class Engine {
   /** Moves out everything produced since the last call. */
   EngineEvents drain();
   EngineReport report() const;
+  /**
+   * Waits for the device, then takes ledger and driver in one critical section: blocks for at most one step, and no
+   * step starts meanwhile. Throws kDisposed, kDeviceFailed.
+   */
+  MemoryAudit audit() const;
   /** What the load was planned to take, and took; fixed since. Valid as long as the engine. Throws kDisposed. */
   const MemoryPlan& plan() const;
   /**

@@ -8,6 +8,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "engine/audit.h"
 #include "engine/memory_plan.h"
 #include "engine/scheduler.h"
 #include "engine/step_runner.h"
@@ -30,6 +31,7 @@ struct Engine::State {
   std::function<void()> onEvents;
   std::shared_ptr<DeviceAllocator> allocator;
   MemoryPlan plan;
+  size_t contextBytes = 0;  // the driver's own, measured when the kernels had run
   std::unique_ptr<Weights> weights;
   std::unique_ptr<KvCache> cache;
   std::unique_ptr<StepRunner> runner;
@@ -59,6 +61,15 @@ struct Engine::State {
             const std::function<void(LoadProgress)>& progress, const std::atomic<bool>& cancelled);
   void setLimits(const std::vector<PlanItem>& current);
 
+  // warm_up.cc
+  void takeStepMemory();
+  void measureContext(const WeightManifest& manifest);
+  void warmUp();
+  void warmUpStep(const Session& session, int32_t start, int32_t count, bool greedy);
+
+  // audit.cc
+  size_t deviceBytes() const;  // of the allocator, all regions but pinned
+
   // step_loop.cc: the engine thread
   void loop();
   bool startStep(StepPlan& started);
@@ -79,6 +90,9 @@ struct Engine::State {
   // Frees all memory, in order; the thread has ended.
   void close();
 };
+
+/** What the driver counts: for this process, else for all of the device. */
+size_t countedBytes(const DeviceMemoryUse& use);
 
 /** Throws kInternal naming what is left when an allocator without users still holds something. */
 void requireEmpty(DeviceAllocator& allocator);

@@ -68,8 +68,8 @@ void Engine::State::open(std::shared_ptr<Device> device, const WeightManifest& m
   weights = std::make_unique<Weights>(Weights::load(*allocator, spec, manifest, plan.dtype, plan.keepFileDType,
                                                     progress, cancelled, stream));
   setLimits(plan.items);
-  cache = std::make_unique<KvCache>(*allocator, plan.kvShape, plan.kvBlocks);
-  runner = std::make_unique<StepRunner>(*allocator, spec, *weights, *cache, plan);
+  takeStepMemory();
+  measureContext(manifest);
 
   sessions = std::make_unique<SessionTable>(cache->pool(), options.blockSize);
   const SchedulerLimits limits{plan.batch.maxSequences, plan.batch.maxTokens, plan.batch.maxLogitRows};

@@ -72,6 +72,10 @@ export class FakeNativeEngine implements NativeEngine {
     throw new Error('the fake has no plan')
   }
 
+  audit(): never {
+    throw new Error('the fake has no audit')
+  }
+
   check(): void {}
 
   dispose(): void {

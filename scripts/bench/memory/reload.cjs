@@ -87,7 +87,11 @@ async function run({ device }) {
     ['loads in one process', times, ''],
     ['device bytes while loaded, by the driver', loadedBytes.join(', '), 'one figure'],
     ['device bytes after, by the driver', leftBytes.join(', '), 'one figure'],
-    ['resident growth a load', `${(rssSlope / 1024).toFixed(1)} KiB`, 'bar 128 KiB of 10 MiB taken'],
+    [
+      'resident growth a load',
+      `${(rssSlope / 1024).toFixed(1)} KiB`,
+      'bar 128 KiB of 10 MiB taken',
+    ],
     ['engines, devices, buffers left', Object.values(live).join(', '), 'bar 0, 0, 0'],
   ]
 }
