@@ -7,6 +7,7 @@
 import './polyfill.js'
 
 export { Engine, type LogitsOptions, type MemoryReportOptions } from './engine.js'
+export type { HostEvent, HostMemory } from './host.js'
 export type { AuditRegion, MemoryAudit } from './audit.js'
 // Types alone: an engine makes the one, a session the other.
 export type { Session } from './session.js'

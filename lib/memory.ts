@@ -1,5 +1,6 @@
 /** `engine.memory()`: every byte with its owner, as the runtime counts and the driver sees it. */
 import type { MemoryAudit } from './audit.js'
+import type { HostMemory } from './host.js'
 import type { NativeLedgerLine, NativeReport } from './native.js'
 
 /**
@@ -80,6 +81,8 @@ export interface MemoryReport {
   /** Requests running and waiting, and steps done since the load. */
   requests: { running: number; waiting: number }
   steps: number
+  /** The host's memory as last read, and what was done about it. */
+  host: HostMemory
   /** Plan, ledger and driver compared; null unless `engine.memory({ audit: true })` asked for it. */
   audit: MemoryAudit | null
 }
@@ -129,6 +132,7 @@ export function memoryReport(
     external: { contextBytes: report.contextBytes, bytes: externalBytes },
     requests: { running: report.running, waiting: report.waiting },
     steps: report.steps,
+    host: report.host,
     audit,
   }
 }

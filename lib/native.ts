@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { NativeAudit } from './audit.js'
+import type { HostMemory } from './host.js'
 import { checkAddon, notFound } from './native-check.js'
 import type { NativePlan } from './plan.js'
 
@@ -92,6 +93,7 @@ export interface NativeEngineOptions {
     stepMicroseconds?: number
     warmUp?: boolean
     contextGrowth?: number
+    hostRoot?: string
   }
 }
 
@@ -171,6 +173,7 @@ export interface NativeReport {
   steps: number
   /** of the engine thread over all steps, outside the device's work */
   hostNanoseconds: number
+  host: HostMemory
 }
 
 /** What shall fit beyond loading; 0 tokens: nothing. */
@@ -201,6 +204,8 @@ export interface NativeEngine {
   plan(demand: NativePlanDemand): NativePlan
   /** Blocks for at most one step. */
   audit(): NativeAudit
+  /** Reads the host's memory now, in between the readings of the thread. */
+  pollHost(): void
   /** Throws OCTAVO_INTERNAL when an invariant is broken. */
   check(): void
   /** Idempotent. Blocks at most one step; memory is free on return; later calls throw OCTAVO_DISPOSED. */

@@ -28,6 +28,7 @@ EngineTesting readTesting(const Fields& testing) {
   if (testing.has("failAllocation")) read.failAllocation = testing.integer("failAllocation", 0, kLargestSafe);
   if (testing.has("failChunk")) read.failChunk = testing.integer("failChunk", 0, kLargestSafe);
   if (testing.has("failStep")) read.failStep = testing.integer("failStep", 0, kLargestSafe);
+  if (testing.has("hostRoot")) read.hostRoot = testing.text("hostRoot");
   if (testing.has("contextGrowth")) read.contextGrowth = testing.integer("contextGrowth", 0, kLargestSafe);
   if (testing.has("warmUp")) read.warmUp = testing.flag("warmUp");
   if (testing.has("stepMicroseconds")) read.stepMicroseconds = int32(testing, "stepMicroseconds");

@@ -25,6 +25,7 @@ struct EngineTesting {
   uint64_t failStep = 0;          // this step fails as if the device reported an error
   int32_t stepMicroseconds = 0;   // every step takes this long at least
   bool warmUp = false;            // the CPU too runs its kernels before the load ends
+  std::string hostRoot;           // where /proc and control groups are read, by pollHost alone; empty: "/", by a thread
   size_t contextGrowth = 0;       // with warmUp: bytes that the CPU then claims for a context
 };
 
@@ -42,6 +43,7 @@ struct EngineOptions {
   EngineTesting testing;
 };
 
+struct HostReport;
 struct MemoryAudit;
 struct MemoryPlan;
 
@@ -104,7 +106,8 @@ class Engine {
 
   /**
    * Throws kInvalidArgument, kContextExceeded, kRequestTooLarge, kSessionBusy, kDisposed, kOutOfMemory (no
-   * host memory for the logits of a score request), and kDeviceFailed once the device has failed.
+   * host memory for the logits of a score request, or the host is short of memory), and kDeviceFailed once the
+   * device has failed.
    */
   RequestId submit(SessionId session, RequestSpec request);
   /** The terminal event follows within one step. Unknown or finished ids are fine. */
@@ -120,6 +123,10 @@ class Engine {
    * step starts meanwhile. Throws kDisposed, kDeviceFailed.
    */
   MemoryAudit audit() const;
+  /** The host's memory as last read, and what was done about it. Throws kDisposed. */
+  HostReport host() const;
+  /** Reads the host's memory now; not while another thread disposes. Throws kDisposed. */
+  void pollHost();
   /** What the load was planned to take, and took; fixed since. Valid as long as the engine. Throws kDisposed. */
   const MemoryPlan& plan() const;
   /**

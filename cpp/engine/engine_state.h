@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "engine/audit.h"
+#include "engine/host_watch.h"
 #include "engine/memory_plan.h"
 #include "engine/scheduler.h"
 #include "engine/step_runner.h"
@@ -35,6 +36,7 @@ struct Engine::State {
   std::unique_ptr<Weights> weights;
   std::unique_ptr<KvCache> cache;
   std::unique_ptr<StepRunner> runner;
+  std::unique_ptr<HostWatch> host;    // its thread takes `mutex`: let go of it without holding that
 
   mutable std::mutex mutex;
   std::condition_variable wake;       // of the engine thread
@@ -49,6 +51,8 @@ struct Engine::State {
   uint64_t inFlight = 0;              // the step the device works on; 0: none
   bool changed = false;               // something the engine thread sleeps through otherwise
   bool stopping = false, disposed = false;
+  PressureLevel pressure = PressureLevel::kNone;  // of the host's memory
+  std::string pressureReason;
   std::optional<Error> failure;       // of the device: nothing runs any more
   std::string violation;              // first broken invariant found by the engine thread
   int64_t hostNanoseconds = 0;        // of the engine thread, outside the device's work
@@ -79,8 +83,13 @@ struct Engine::State {
   void tell(std::unique_lock<std::mutex>& lock);
   void sleep(std::unique_lock<std::mutex>& lock);
 
+  // host_pressure: what the ladder's rungs mean here
+  void watchHost(const WeightManifest& manifest);
+  void feelPressure(PressureLevel level, const std::string& reason);
+
   // Under the lock.
   void requireOpen() const;           // throws kDisposed
+  void requireHostMemory() const;     // throws kOutOfMemory at the top of the ladder
   Session& requireSession(SessionId id);
   /** The one way out of any request: ends its promise, trims its session, emits its terminal event. */
   void finish(Request& request, FinishReason reason, const Error* error = nullptr);

@@ -75,6 +75,7 @@ void Engine::State::open(std::shared_ptr<Device> device, const WeightManifest& m
   const SchedulerLimits limits{plan.batch.maxSequences, plan.batch.maxTokens, plan.batch.maxLogitRows};
   scheduler = std::make_unique<Scheduler>(*sessions, limits);
   requireNotCancelled(cancelled);
+  watchHost(manifest);
   thread = std::thread([this] { loop(); });
 }
 
