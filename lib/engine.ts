@@ -1,13 +1,16 @@
 /** A loaded model on one device. */
 import './polyfill.js'
+import { memoryAudit, type MemoryAudit } from './audit.js'
 import { fromNative, OctavoError } from './errors.js'
-import { embeddedModel, loadEngine } from './load.js'
+import { embeddedModel, loadEngine, planEngine } from './load.js'
 import { memoryReport, type MemoryReport } from './memory.js'
 import type { Model } from './model.js'
 import { readEngineOptions, type EngineOptions } from './options/engine-options.js'
 import type { Prompt } from './options/generate-options.js'
+import { readPlanOptions, type PlanOptions } from './options/plan-options.js'
 import { checkPromptLength } from './options/generate-settings.js'
 import { invalid, OptionReader } from './options/reader.js'
+import { memoryPlan, type MemoryPlan } from './plan.js'
 import { promptIds } from './prompt.js'
 import { EngineState } from './runtime/engine-state.js'
 import { creationStack, unwatch, watch } from './runtime/leaks.js'
@@ -15,10 +18,24 @@ import { ScoreRequest, type Logits } from './runtime/score-request.js'
 import { Session } from './session.js'
 import type { Tokenizer } from './text/types.js'
 
+/** Options of `engine.memory`. */
+export interface MemoryReportOptions {
+  /** Compare plan, ledger and driver at one moment. */
+  audit?: boolean | undefined
+}
+
 /** Options of `engine.logits`. */
 export interface LogitsOptions {
   /** Cancels within one step; the promise rejects with the signal's reason. */
   signal?: AbortSignal | undefined
+}
+
+/** The embedded model where no path is given. */
+function folderOf(path: string | undefined): string {
+  if (path !== undefined && (typeof path !== 'string' || path === '')) {
+    throw invalid('path', path, 'the path of a model folder')
+  }
+  return path ?? embeddedModel
 }
 
 /**
@@ -81,10 +98,27 @@ export class Engine {
    */
   static async load(path?: string, options?: EngineOptions): Promise<Engine> {
     const stack = creationStack()
-    if (path !== undefined && (typeof path !== 'string' || path === '')) {
-      throw invalid('path', path, 'the path of a model folder')
-    }
-    return new Engine(await loadEngine(path ?? embeddedModel, readEngineOptions(options)), stack)
+    return new Engine(await loadEngine(folderOf(path), readEngineOptions(options)), stack)
+  }
+
+  /**
+   * What a load with these options would hold, to the byte, before anything is loaded: config.json and the headers
+   * of the weights are read, and the device is asked for its figures, or `assume` states them. A plan that does not
+   * fit resolves too: see `fits` and `missing`.
+   *
+   * Rejects with OCTAVO_UNKNOWN_OPTION, OCTAVO_INVALID_ARGUMENT, OCTAVO_CONTEXT_EXCEEDED, OCTAVO_IO_FAILED,
+   * OCTAVO_CHECKPOINT_INVALID, OCTAVO_CHECKPOINT_MISMATCH, OCTAVO_UNSUPPORTED_MODEL, OCTAVO_NO_CUDA_BUILD,
+   * OCTAVO_NO_DRIVER, OCTAVO_NO_DEVICE, OCTAVO_KERNELS_UNAVAILABLE, OCTAVO_NATIVE_MISSING.
+   *
+   * @example
+   * ```ts
+   * import { Engine } from 'octavo'
+   * const plan = await Engine.plan(undefined, { assume: { total: 2 ** 30 }, context: 512, sessions: 8 })
+   * console.log(plan.fits, plan.plannedBytes, plan.session.count, plan.missing)
+   * ```
+   */
+  static async plan(path?: string, options?: PlanOptions): Promise<MemoryPlan> {
+    return planEngine(folderOf(path), readPlanOptions(options))
   }
 
   /** The device it runs on: 'cpu', 'cuda:0' … */
@@ -160,10 +194,36 @@ export class Engine {
     }
   }
 
-  /** Every byte with its owner, now. Throws OCTAVO_DISPOSED. */
-  memory(): MemoryReport {
+  /**
+   * Every byte with its owner, now. With `audit` it also waits for the device, for at most one step, and compares
+   * plan, ledger and driver at one moment. Throws OCTAVO_DISPOSED, and OCTAVO_DEVICE_FAILED from an audit.
+   *
+   * @example
+   * ```ts
+   * import { Engine } from 'octavo'
+   * await using engine = await Engine.load()
+   * const { audit } = engine.memory({ audit: true })
+   * console.log(audit.verdict, audit.residualBytes, audit.regions.weights)
+   * ```
+   */
+  memory(options: { audit: true }): MemoryReport & { audit: MemoryAudit }
+  memory(options?: MemoryReportOptions): MemoryReport
+  memory(options?: MemoryReportOptions): MemoryReport {
+    const wants = new OptionReader<MemoryReportOptions>(options, { audit: true }).boolean('audit')
     this.#state.assertOpen()
-    return memoryReport(this.device, this.#state.native.report())
+    const { native } = this.#state
+    try {
+      const audit = wants === true ? memoryAudit(native.audit()) : null
+      return memoryReport(this.device, native.report(), audit)
+    } catch (error) {
+      throw fromNative(error)
+    }
+  }
+
+  /** What the load was planned to take, and took: `memory()` shows the same bytes under the same tags. Throws OCTAVO_DISPOSED. */
+  plan(): MemoryPlan {
+    this.#state.assertOpen()
+    return memoryPlan(this.#state.native.plan({ contextTokens: 0, sessions: 1 }))
   }
 
   /** Verifies that plan, allocator, ledger and KV pool agree. Throws OCTAVO_INTERNAL where not, OCTAVO_DISPOSED. */

@@ -6,7 +6,9 @@
  */
 import './polyfill.js'
 
-export { Engine, type LogitsOptions } from './engine.js'
+export { Engine, type LogitsOptions, type MemoryReportOptions } from './engine.js'
+export type { HostEvent, HostMemory } from './host.js'
+export type { AuditRegion, MemoryAudit } from './audit.js'
 // Types alone: an engine makes the one, a session the other.
 export type { Session } from './session.js'
 export type { Generation } from './generation.js'
@@ -20,6 +22,8 @@ export type {
   LoadProgress,
   MemoryOptions,
 } from './options/engine-options.js'
+export type { AssumedMemory, PlanOptions } from './options/plan-options.js'
+export type { MemoryPlan, PlanItem, PlanMisfit } from './plan.js'
 export type { ChatOptions, GenerateOptions, Prompt } from './options/generate-options.js'
 export type { Piece, TokenLogprob } from './runtime/pieces.js'
 export type { FinishReason, GenerationResult, Timings, Usage } from './runtime/result.js'

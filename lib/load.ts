@@ -3,10 +3,18 @@ import { AsyncResource } from 'node:async_hooks'
 import { join } from 'node:path'
 import { openCheckpoint } from './checkpoint/index.js'
 import type { Checkpoint } from './checkpoint/types.js'
-import { fromNative } from './errors.js'
+import { fromNative, OctavoError } from './errors.js'
 import { describeModel } from './model.js'
-import { loadNative, type NativeAddon, type NativeEngine, type NativeLoad } from './native.js'
+import {
+  loadNative,
+  type NativeAddon,
+  type NativeEngine,
+  type NativeEngineOptions,
+  type NativeLoad,
+} from './native.js'
 import type { EngineSettings, LoadProgress } from './options/engine-options.js'
+import type { PlanSettings } from './options/plan-options.js'
+import { memoryPlan, type MemoryPlan } from './plan.js'
 import { onAbort } from './runtime/abort.js'
 import { EngineState } from './runtime/engine-state.js'
 import { RequestTable } from './runtime/request-table.js'
@@ -16,9 +24,23 @@ import { loadText } from './text/index.js'
 export const embeddedModel = join(__dirname, '..', 'models', 'stories260k')
 
 /** A fraction of the device's memory becomes bytes. */
-function limitBytes(addon: NativeAddon, device: string, limit: number): number {
-  if (limit > 1) return limit
-  return Math.floor(limit * addon.memoryUse(device).totalBytes)
+function limitBytes(limit: number, totalBytes: () => number): number {
+  return limit > 1 ? limit : Math.floor(limit * totalBytes())
+}
+
+/** Settings as the runtime takes them. */
+function nativeOptions(settings: EngineSettings, totalBytes: () => number): NativeEngineOptions {
+  const { maxSequences, maxBatchTokens, blockSize, dtype, kvDType, pinnedBytes } = settings
+  return {
+    maxSequences,
+    ...(maxBatchTokens !== null && { maxBatchTokens }),
+    blockSize,
+    ...(dtype !== null && { dtype }),
+    ...(kvDType !== null && { kvDType }),
+    memoryLimit: limitBytes(settings.limit, totalBytes),
+    kvBytes: settings.kvBytes ?? 0,
+    ...(pinnedBytes !== null && { pinnedLimit: pinnedBytes }),
+  }
 }
 
 /** Calls the user's onProgress in the caller's async context; what it throws cancels the load. */
@@ -47,21 +69,13 @@ function nativeLoad(
   checkpoint: Checkpoint,
   settings: EngineSettings,
 ): Omit<NativeLoad, 'onProgress' | 'onEvents'> {
-  const { device, threads, maxSequences, maxBatchTokens, blockSize, dtype, kvDType } = settings
+  const { device, threads } = settings
   return {
     device,
     threads,
     spec: checkpoint.spec,
     manifest: checkpoint.manifest,
-    options: {
-      maxSequences,
-      ...(maxBatchTokens !== null && { maxBatchTokens }),
-      blockSize,
-      ...(dtype !== null && { dtype }),
-      ...(kvDType !== null && { kvDType }),
-      memoryLimit: limitBytes(addon, device, settings.limit),
-      kvBytes: settings.kvBytes ?? 0,
-    },
+    options: nativeOptions(settings, () => addon.memoryUse(device).totalBytes),
   }
 }
 
@@ -112,4 +126,34 @@ export async function loadEngine(folder: string, settings: EngineSettings): Prom
   }
   const native = await loadWeights(load, addon, settings)
   return new EngineState({ native, requests, model: describeModel(checkpoint, text), text })
+}
+
+/** Reads config.json and the headers of the weights, nothing else, and plans. */
+export async function planEngine(folder: string, settings: PlanSettings): Promise<MemoryPlan> {
+  const { engine, assume, contextTokens, sessions } = settings
+  const { spec, manifest } = await openCheckpoint(folder)
+  if (contextTokens > spec.contextLength) {
+    const sentence = `context is ${contextTokens} tokens; the model takes ${spec.contextLength} at most`
+    throw new OctavoError('OCTAVO_CONTEXT_EXCEEDED', sentence)
+  }
+  const addon = loadNative()
+  // A device that is not here cannot be found by trying.
+  const device = assume !== null && engine.device === 'auto' ? 'cuda:0' : engine.device
+  const { total, context } = assume ?? { total: 0, context: null }
+  const stated = { totalBytes: total, ...(context !== null && { contextBytes: context }) }
+  const totalBytes = (): number =>
+    assume === null ? addon.memoryUse(device).totalBytes : assume.total
+  try {
+    const request = {
+      device,
+      ...(assume !== null && { stated }),
+      spec,
+      manifest,
+      options: nativeOptions(engine, totalBytes),
+      demand: { contextTokens, sessions },
+    }
+    return memoryPlan(addon.planMemory(request))
+  } catch (error) {
+    throw fromNative(error)
+  }
 }

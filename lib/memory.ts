@@ -1,4 +1,6 @@
 /** `engine.memory()`: every byte with its owner, as the runtime counts and the driver sees it. */
+import type { MemoryAudit } from './audit.js'
+import type { HostMemory } from './host.js'
 import type { NativeLedgerLine, NativeReport } from './native.js'
 
 /**
@@ -71,7 +73,7 @@ export interface MemoryReport {
    */
   driver: { freeBytes: number; totalBytes: number; processBytes: number | null }
   /**
-   * Memory that is not ours to give out. `contextBytes`: measured when the device was opened. `bytes`: what the
+   * Memory that is not ours to give out. `contextBytes`: measured when the load had run its kernels. `bytes`: what the
    * driver attributes to this process beyond `allocatedBytes`; null where it does not tell. On the CPU
    * both say nothing of the rest of the process.
    */
@@ -79,6 +81,10 @@ export interface MemoryReport {
   /** Requests running and waiting, and steps done since the load. */
   requests: { running: number; waiting: number }
   steps: number
+  /** The host's memory as last read, and what was done about it. */
+  host: HostMemory
+  /** Plan, ledger and driver compared; null unless `engine.memory({ audit: true })` asked for it. */
+  audit: MemoryAudit | null
 }
 
 /** A region without a ceiling reports the largest size there is. */
@@ -98,7 +104,11 @@ const ledgerLine = ({ ownerKind, ownerId, ...line }: NativeLedgerLine): LedgerLi
   owner: { kind: ownerKind, id: ownerId },
 })
 
-export function memoryReport(device: string, report: NativeReport): MemoryReport {
+export function memoryReport(
+  device: string,
+  report: NativeReport,
+  audit: MemoryAudit | null = null,
+): MemoryReport {
   const { blocksTotal, blocksFree, blocksInFlight, blockBytes, driver } = report
   const allocatedBytes = report.regions
     .filter(({ region }) => region !== 'pinned')
@@ -122,5 +132,7 @@ export function memoryReport(device: string, report: NativeReport): MemoryReport
     external: { contextBytes: report.contextBytes, bytes: externalBytes },
     requests: { running: report.running, waiting: report.waiting },
     steps: report.steps,
+    host: report.host,
+    audit,
   }
 }

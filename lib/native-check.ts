@@ -14,6 +14,7 @@ const functions: Record<FunctionName<NativeAddon>, true> = {
   listDevices: true,
   memoryUse: true,
   loadEngine: true,
+  planMemory: true,
   liveObjects: true,
 }
 

@@ -1,8 +1,11 @@
 /** The one door to the addon: its shape, and how it is found. */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import type { NativeAudit } from './audit.js'
+import type { HostMemory } from './host.js'
 import { checkAddon, notFound } from './native-check.js'
 import type { NativeOps } from './ops/native.js'
+import type { NativePlan } from './plan.js'
 
 /** Numbers are JS numbers unless noted; ids fit 53 bits. Every native throw is an Error with `code`. */
 export interface NativeDeviceInfo {
@@ -81,8 +84,18 @@ export interface NativeEngineOptions {
   kvDType?: NativeDType
   memoryLimit: number
   kvBytes: number
+  /** absent: no ceiling on pinned host memory */
+  pinnedLimit?: number
   /** Faults and slowness on purpose, for tests: see EngineTesting in cpp/engine/engine.h. */
-  testing?: { failAllocation?: number; failStep?: number; stepMicroseconds?: number }
+  testing?: {
+    failAllocation?: number
+    failChunk?: number
+    failStep?: number
+    stepMicroseconds?: number
+    warmUp?: boolean
+    contextGrowth?: number
+    hostRoot?: string
+  }
 }
 
 export interface NativeRequest {
@@ -161,6 +174,23 @@ export interface NativeReport {
   steps: number
   /** of the engine thread over all steps, outside the device's work */
   hostNanoseconds: number
+  host: HostMemory
+}
+
+/** What shall fit beyond loading; 0 tokens: nothing. */
+export interface NativePlanDemand {
+  contextTokens: number
+  sessions: number
+}
+
+export interface NativePlanRequest {
+  device: string
+  /** The memory of a device that is not asked. */
+  stated?: { totalBytes: number; contextBytes?: number }
+  spec: NativeModelSpec
+  manifest: NativeWeightManifest
+  options: NativeEngineOptions
+  demand: NativePlanDemand
 }
 
 export interface NativeEngine {
@@ -172,6 +202,11 @@ export interface NativeEngine {
   cancel(request: number): void
   grant(request: number, tokens: number): void
   report(): NativeReport
+  plan(demand: NativePlanDemand): NativePlan
+  /** Blocks for at most one step. */
+  audit(): NativeAudit
+  /** Reads the host's memory now, in between the readings of the thread. */
+  pollHost(): void
   /** Throws OCTAVO_INTERNAL when an invariant is broken. */
   check(): void
   /** Idempotent. Blocks at most one step; memory is free on return; later calls throw OCTAVO_DISPOSED. */
@@ -200,6 +235,8 @@ export interface NativeAddon {
   memoryUse(device: string): { freeBytes: number; totalBytes: number; processBytes: number | null }
   /** `cancel()` makes the promise reject with OCTAVO_CANCELLED at the next chunk. */
   loadEngine(load: NativeLoad): { promise: Promise<NativeEngine>; cancel: () => void }
+  /** Takes no memory; opens the device for its figures unless they are stated. */
+  planMemory(request: NativePlanRequest): NativePlan
   /** Live native objects of this environment: 0 everywhere after the last dispose (tests assert it). */
   liveObjects(): { engines: number; devices: number; buffers: number }
   /** The low-level SDK. */

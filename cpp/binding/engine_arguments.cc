@@ -1,5 +1,6 @@
 #include "binding/engine_arguments.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/error.h"
@@ -21,7 +22,11 @@ float number(const Fields& from, const char* name) {
 EngineTesting readTesting(const Fields& testing) {
   EngineTesting read;
   if (testing.has("failAllocation")) read.failAllocation = testing.size("failAllocation");
+  if (testing.has("failChunk")) read.failChunk = testing.size("failChunk");
   if (testing.has("failStep")) read.failStep = testing.size("failStep");
+  if (testing.has("hostRoot")) read.hostRoot = testing.text("hostRoot");
+  if (testing.has("contextGrowth")) read.contextGrowth = testing.size("contextGrowth");
+  if (testing.has("warmUp")) read.warmUp = testing.flag("warmUp");
   if (testing.has("stepMicroseconds")) read.stepMicroseconds = testing.int32("stepMicroseconds");
   return read;
 }
@@ -35,6 +40,7 @@ EngineOptions readOptions(const Fields& options) {
   if (options.has("kvDType")) read.kvDType = options.dtype("kvDType");
   read.memoryLimit = options.size("memoryLimit");
   read.kvBytes = options.size("kvBytes");
+  if (options.has("pinnedLimit")) read.pinnedLimit = options.size("pinnedLimit");
   if (options.has("testing")) read.testing = readTesting(options.fields("testing"));
   return read;
 }
@@ -82,6 +88,32 @@ LoadArguments readLoad(const Napi::Value& load) {
   read.spec = readModelSpec(from.fields("spec"));
   read.manifest = readWeightManifest(from.fields("manifest"));
   read.options = readOptions(from.fields("options"));
+  return read;
+}
+
+PlanDemand readDemand(const Napi::Value& demand) {
+  const Fields from(demand, "demand");
+  return {static_cast<int32_t>(from.integer("contextTokens", 0, kLargestInt)),
+          from.integer("sessions", 1, kLargestInt)};
+}
+
+PlanArguments readPlanRequest(const Napi::Value& request) {
+  const Fields from(request, "plan");
+  PlanArguments read;
+  read.spec = readModelSpec(from.fields("spec"));
+  read.manifest = readWeightManifest(from.fields("manifest"));
+  read.options = readOptions(from.fields("options"));
+  read.device = from.text("device");
+  read.demand = readDemand(from.get("demand"));
+  if (!from.has("stated")) return read;
+  const Fields stated = from.fields("stated");
+  PlanTarget& target = read.stated.emplace();
+  target.device = read.device;
+  target.onHost = read.device == "cpu";
+  target.totalBytes = static_cast<size_t>(stated.integer("totalBytes", 1, kLargestSafe));
+  if (target.onHost) target.contextBytes = 0;
+  if (stated.has("contextBytes")) target.contextBytes = stated.size("contextBytes");
+  target.freeBytes = target.totalBytes - std::min(target.totalBytes, target.contextBytes.value_or(0));
   return read;
 }
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "engine/engine.h"
+#include "engine/memory_plan.h"
 
 namespace octavo {
 
@@ -18,8 +18,20 @@ struct LoadArguments {
   EngineOptions options;
 };
 
+/** NativePlanRequest: what to plan, and for which memory. */
+struct PlanArguments {
+  ModelSpec spec;
+  WeightManifest manifest;
+  EngineOptions options;
+  std::string device;
+  std::optional<PlanTarget> stated;  // absent: the device is here, to be asked
+  PlanDemand demand;
+};
+
 /** All throw kInvalidArgument naming the field, what it is and what it must be. */
 LoadArguments readLoad(const Napi::Value& load);
+PlanArguments readPlanRequest(const Napi::Value& request);
+PlanDemand readDemand(const Napi::Value& demand);
 RequestSpec readRequest(const Napi::Value& request);
 /** A session or request id. */
 uint64_t readId(const Napi::Value& value, const char* name);

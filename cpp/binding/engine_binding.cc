@@ -4,6 +4,7 @@
 #include "binding/engine_handle.h"
 #include "binding/engine_object.h"
 #include "binding/errors.h"
+#include "binding/plan_results.h"
 
 namespace octavo {
 
@@ -23,6 +24,16 @@ Napi::Value loadEngine(const Napi::CallbackInfo& info, const std::shared_ptr<Eng
   return loading;
 }
 
+/** planMemory(NativePlanRequest): NativePlan. Opens the device to ask it, unless its memory is stated. */
+Napi::Value planFor(const Napi::CallbackInfo& info) {
+  const PlanArguments arguments = readPlanRequest(info[0]);
+  arguments.spec.validate();
+  const PlanTarget target =
+      arguments.stated ? *arguments.stated : PlanTarget::of(*openDevice(arguments.device, 1));
+  const MemoryPlan plan = planMemory(target, arguments.spec, arguments.manifest, arguments.options);
+  return makePlan(info.Env(), plan, arguments.demand);
+}
+
 }  // namespace
 
 void initEngine(Napi::Env env, Napi::Object exports) {
@@ -35,6 +46,8 @@ void initEngine(Napi::Env env, Napi::Object exports) {
   const auto load = [module](const Napi::CallbackInfo& info) {
     return guarded(info.Env(), [&] { return loadEngine(info, module); });
   };
+  const auto plan = [](const Napi::CallbackInfo& info) { return guarded(info.Env(), [&] { return planFor(info); }); };
+  exports.Set("planMemory", Napi::Function::New(env, plan, "planMemory"));
   exports.Set("loadEngine", Napi::Function::New(env, load, "loadEngine"));
 }
 

@@ -3,9 +3,12 @@
 #include <new>
 
 #include "base/error.h"
+#include "binding/audit_results.h"
 #include "binding/engine_arguments.h"
 #include "binding/engine_call.h"
 #include "binding/engine_results.h"
+#include "binding/host_results.h"
+#include "binding/plan_results.h"
 
 namespace octavo {
 
@@ -51,7 +54,22 @@ Napi::Value grant(EngineHandle& handle, const Napi::CallbackInfo& info) {
 }
 
 Napi::Value report(EngineHandle& handle, const Napi::CallbackInfo& info) {
-  return makeReport(info.Env(), handle.engine().report());
+  Napi::Object made = makeReport(info.Env(), handle.engine().report());
+  made.Set("host", makeHost(info.Env(), handle.engine().host()));
+  return made;
+}
+
+Napi::Value pollHost(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  handle.engine().pollHost();
+  return info.Env().Undefined();
+}
+
+Napi::Value audit(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  return makeAudit(info.Env(), handle.engine().audit());
+}
+
+Napi::Value plan(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  return makePlan(info.Env(), handle.engine().plan(), readDemand(info[0]));
 }
 
 Napi::Value check(EngineHandle& handle, const Napi::CallbackInfo& info) {
@@ -107,8 +125,9 @@ Napi::Function defineEngineClass(Napi::Env env) {
       method("createSession", call<createSession>), method("disposeSession", call<disposeSession>),
       method("submit", call<submit>),               method("cancel", call<cancel>),
       method("grant", call<grant>),                 method("report", call<report>),
-      method("check", call<check>),                 method("dispose", call<dispose>),
-      method("disposeAsync", call<disposeAsync>)};
+      method("plan", call<plan>),                   method("check", call<check>),
+      method("audit", call<audit>),                 method("pollHost", call<pollHost>),
+      method("dispose", call<dispose>),             method("disposeAsync", call<disposeAsync>)};
   napi_value constructor = nullptr;
   const napi_status status = napi_define_class(env, "NativeEngine", NAPI_AUTO_LENGTH, construct, nullptr,
                                                std::size(methods), methods, &constructor);

@@ -1,6 +1,7 @@
 // Formats: Linux Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst; proc(5), mountinfo.
 #include "device/cgroup.h"
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -93,8 +94,16 @@ uint64_t readStatistic(const std::string& path, const std::string& name) {
   return 0;
 }
 
+/** The hard limit or the throttling one, whichever is lower. */
+std::optional<uint64_t> readLimit(const std::string& folder, bool unified) {
+  const auto hard = readNumber(folder + (unified ? "/memory.max" : "/memory.limit_in_bytes"));
+  const auto high = unified ? readNumber(folder + "/memory.high") : std::nullopt;
+  if (!hard || !high) return hard ? hard : high;
+  return std::min(*hard, *high);
+}
+
 std::optional<CgroupMemory> readMemory(const std::string& folder, bool unified) {
-  const auto limit = readNumber(folder + (unified ? "/memory.max" : "/memory.limit_in_bytes"));
+  const auto limit = readLimit(folder, unified);
   if (!limit || *limit >= kUnlimited) return std::nullopt;
   const uint64_t held = readNumber(folder + (unified ? "/memory.current" : "/memory.usage_in_bytes")).value_or(0);
   const std::string prefix = unified ? "" : "total_";  // v1: with the groups below
@@ -133,6 +142,22 @@ std::optional<CgroupMemory> cgroupMemory(const std::string& root) {
     }
   }
   return tightest;
+}
+
+std::optional<std::string> cgroupMemoryFolder(const std::string& root) {
+  for (const char* controller : {"memory", ""}) {  // v1 first: beside it v2 has no memory controller
+    const auto hierarchy = findHierarchy(root, controller);
+    if (hierarchy) return folders(root, *hierarchy).front();
+  }
+  return std::nullopt;
+}
+
+CgroupEvents cgroupEvents(const std::string& folder) {
+  const std::string events = folder + "/memory.events";
+  CgroupEvents found{readStatistic(events, "high"), readStatistic(events, "max"), readStatistic(events, "oom_kill")};
+  if (const auto failures = readNumber(folder + "/memory.failcnt")) found.max = *failures;  // v1
+  if (found.oomKills == 0) found.oomKills = readStatistic(folder + "/memory.oom_control", "oom_kill");
+  return found;
 }
 
 std::optional<double> cgroupCores(const std::string& root) {

@@ -19,6 +19,7 @@ class CpuDevice final : public Device {
   static DeviceInfo describe(int threads);
 
   const DeviceInfo& info() const override { return info_; }
+  bool sharesHostMemory() const override { return true; }
   /** processBytes: device memory handed out and not yet given back. */
   DeviceMemoryUse memoryUse() override;
 
@@ -33,6 +34,7 @@ class CpuDevice final : public Device {
   void copy(void* to, const void* from, size_t bytes, CopyKind kind, Stream& stream) override;
   void fill(void* to, uint8_t value, size_t bytes, Stream& stream) override;
 
+  void synchronize() override {}  // work is done in the call that asks for it
   Ops& ops() override { return *ops_; }
   void verifyKernels() override;
 

@@ -54,6 +54,8 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const = 0;
+  /** True when device memory is the host's: whoever has a pointer may read and write through it. */
+  virtual bool sharesHostMemory() const { return false; }
   virtual DeviceMemoryUse memoryUse() = 0;
 
   /**
@@ -77,6 +79,9 @@ class Device {
   /** Stream-ordered. Asynchronous when the host side is pinned. */
   virtual void copy(void* to, const void* from, size_t bytes, CopyKind kind, Stream& stream) = 0;
   virtual void fill(void* to, uint8_t value, size_t bytes, Stream& stream) = 0;
+
+  /** Blocks until the device has done everything enqueued on any stream; throws kDeviceFailed if any of it failed. */
+  virtual void synchronize() = 0;
 
   /** The kernels of this device. */
   virtual Ops& ops() = 0;

@@ -22,7 +22,7 @@ namespace {
 
 #if defined(_WIN32)
 
-HostMemory machineMemory() {
+HostMemory machineMemory(const std::string&) {
   MEMORYSTATUSEX status{};
   status.dwLength = sizeof status;
   GlobalMemoryStatusEx(&status);
@@ -33,7 +33,7 @@ int affinityCores() { return static_cast<int>(std::thread::hardware_concurrency(
 
 #elif defined(__APPLE__)
 
-HostMemory machineMemory() {
+HostMemory machineMemory(const std::string&) {
   HostMemory memory;
   size_t length = sizeof memory.totalBytes;
   sysctlbyname("hw.memsize", &memory.totalBytes, &length, nullptr, 0);
@@ -48,9 +48,9 @@ int affinityCores() { return static_cast<int>(std::thread::hardware_concurrency(
 
 #else
 
-HostMemory machineMemory() {
+HostMemory machineMemory(const std::string& root) {
   HostMemory memory;
-  std::ifstream file("/proc/meminfo");  // "MemAvailable:   24158132 kB"
+  std::ifstream file(root + "proc/meminfo");  // "MemAvailable:   24158132 kB"
   std::string key, unit;
   for (size_t kibibytes; file >> key >> kibibytes; std::getline(file, unit)) {
     if (key == "MemTotal:") memory.totalBytes = kibibytes * 1024;
@@ -69,9 +69,9 @@ int affinityCores() {
 
 }  // namespace
 
-HostMemory hostMemory() {
-  HostMemory memory = machineMemory();
-  const auto cgroup = cgroupMemory();
+HostMemory hostMemory(const std::string& root) {
+  HostMemory memory = machineMemory(root);
+  const auto cgroup = cgroupMemory(root);
   if (!cgroup) return memory;
   const size_t headroom = cgroup->limitBytes > cgroup->usedBytes ? cgroup->limitBytes - cgroup->usedBytes : 0;
   return {std::min(memory.totalBytes, cgroup->limitBytes), std::min(memory.freeBytes, headroom)};

@@ -11,7 +11,8 @@ struct HostMemory {
   size_t freeBytes = 0;   // what could still be taken; reclaimable page cache counts as free
 };
 
-HostMemory hostMemory();
+/** `root` is "/" but in tests: see cgroupMemory. */
+HostMemory hostMemory(const std::string& root = "/");
 
 /** Cores by affinity mask and cgroup CPU quota (rounded up); at least 1. */
 int usableCores();

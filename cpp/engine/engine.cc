@@ -41,6 +41,7 @@ RequestId Engine::submit(SessionId id, RequestSpec spec) {
   const std::lock_guard lock(state_->mutex);
   state_->requireOpen();
   if (state_->failure) throw *state_->failure;
+  state_->requireHostMemory();
   Session& session = state_->requireSession(id);
   if (session.request != 0) {
     throw Error(ErrorCode::kSessionBusy, "session " + std::to_string(id) + " already runs request " +
@@ -104,6 +105,7 @@ void Engine::dispose() {
     state_->notify();
   }
   if (state_->thread.joinable()) state_->thread.join();
+  state_->host.reset();
   const std::lock_guard lock(state_->mutex);
   state_->close();
 }

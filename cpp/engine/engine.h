@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,9 +20,13 @@ namespace octavo {
 
 /** Faults and slowness on purpose; 0 = none. */
 struct EngineTesting {
-  uint64_t failAllocation = 0;    // this one of `load` fails as if the device were full
+  uint64_t failAllocation = 0;    // this one, counted from the load on, fails as if the device were full
+  uint64_t failChunk = 0;         // reading this chunk of the weights fails
   uint64_t failStep = 0;          // this step fails as if the device reported an error
   int32_t stepMicroseconds = 0;   // every step takes this long at least
+  bool warmUp = false;            // the CPU too runs its kernels before the load ends
+  std::string hostRoot;           // where /proc and control groups are read, by pollHost alone; empty: "/", by a thread
+  size_t contextGrowth = 0;       // with warmUp: bytes that the CPU then claims for a context
 };
 
 struct EngineOptions {
@@ -34,8 +39,13 @@ struct EngineOptions {
   size_t memoryLimit = 0;         // bytes the device may hold for us, everything included
   size_t kvBytes = 0;             // 0: what the limit leaves, at most maxSequences · context; on the CPU also at
                                   // most 1 GiB and a quarter of the limit
+  size_t pinnedLimit = std::numeric_limits<size_t>::max();  // bytes of page-locked host memory
   EngineTesting testing;
 };
+
+struct HostReport;
+struct MemoryAudit;
+struct MemoryPlan;
 
 /** What the caller asks of one generation. */
 struct RequestSpec {
@@ -62,7 +72,7 @@ struct EngineReport {
   RegionStatistics regions[kRegionCount];
   DeviceMemoryUse driver;
   size_t limit = 0;
-  size_t contextBytes = 0;    // measured when the device was opened: driver's figure less ours
+  size_t contextBytes = 0;    // the driver's figure less ours, measured when the load had run its kernels
   int64_t blocksTotal = 0, blocksFree = 0, blocksInFlight = 0;
   size_t blockBytes = 0;
   std::vector<SessionReport> sessions;
@@ -96,7 +106,8 @@ class Engine {
 
   /**
    * Throws kInvalidArgument, kContextExceeded, kRequestTooLarge, kSessionBusy, kDisposed, kOutOfMemory (no
-   * host memory for the logits of a score request), and kDeviceFailed once the device has failed.
+   * host memory for the logits of a score request, or the host is short of memory), and kDeviceFailed once the
+   * device has failed.
    */
   RequestId submit(SessionId session, RequestSpec request);
   /** The terminal event follows within one step. Unknown or finished ids are fine. */
@@ -107,6 +118,17 @@ class Engine {
   /** Moves out everything produced since the last call. */
   EngineEvents drain();
   EngineReport report() const;
+  /**
+   * Waits for the device, then takes ledger and driver in one critical section: blocks for at most one step, and no
+   * step starts meanwhile. Throws kDisposed, kDeviceFailed.
+   */
+  MemoryAudit audit() const;
+  /** The host's memory as last read, and what was done about it. Throws kDisposed. */
+  HostReport host() const;
+  /** Reads the host's memory now; not while another thread disposes. Throws kDisposed. */
+  void pollHost();
+  /** What the load was planned to take, and took; fixed since. Valid as long as the engine. Throws kDisposed. */
+  const MemoryPlan& plan() const;
   /**
    * Throws kInternal when an invariant (pool, sessions, promises, ledger, allocator) is broken, or was when the
    * engine last went idle, or when `dispose` left memory behind; else kDisposed once disposed.

@@ -8,6 +8,8 @@
 #include <thread>
 #include <unordered_map>
 
+#include "engine/audit.h"
+#include "engine/host_watch.h"
 #include "engine/memory_plan.h"
 #include "engine/scheduler.h"
 #include "engine/step_runner.h"
@@ -30,9 +32,11 @@ struct Engine::State {
   std::function<void()> onEvents;
   std::shared_ptr<DeviceAllocator> allocator;
   MemoryPlan plan;
+  size_t contextBytes = 0;  // the driver's own, measured when the kernels had run
   std::unique_ptr<Weights> weights;
   std::unique_ptr<KvCache> cache;
   std::unique_ptr<StepRunner> runner;
+  std::unique_ptr<HostWatch> host;    // its thread takes `mutex`: let go of it without holding that
 
   mutable std::mutex mutex;
   std::condition_variable wake;       // of the engine thread
@@ -47,6 +51,8 @@ struct Engine::State {
   uint64_t inFlight = 0;              // the step the device works on; 0: none
   bool changed = false;               // something the engine thread sleeps through otherwise
   bool stopping = false, disposed = false;
+  PressureLevel pressure = PressureLevel::kNone;  // of the host's memory
+  std::string pressureReason;
   std::optional<Error> failure;       // of the device: nothing runs any more
   std::string violation;              // first broken invariant found by the engine thread
   int64_t hostNanoseconds = 0;        // of the engine thread, outside the device's work
@@ -57,7 +63,16 @@ struct Engine::State {
   // load.cc
   void open(std::shared_ptr<Device> device, const WeightManifest& manifest,
             const std::function<void(LoadProgress)>& progress, const std::atomic<bool>& cancelled);
-  void setLimits(size_t workspaceBytes);
+  void setLimits(const std::vector<PlanItem>& current);
+
+  // warm_up.cc
+  void takeStepMemory();
+  void measureContext(const WeightManifest& manifest);
+  void warmUp();
+  void warmUpStep(const Session& session, int32_t start, int32_t count, bool greedy);
+
+  // audit.cc
+  size_t deviceBytes() const;  // of the allocator, all regions but pinned
 
   // step_loop.cc: the engine thread
   void loop();
@@ -68,8 +83,13 @@ struct Engine::State {
   void tell(std::unique_lock<std::mutex>& lock);
   void sleep(std::unique_lock<std::mutex>& lock);
 
+  // host_pressure: what the ladder's rungs mean here
+  void watchHost(const WeightManifest& manifest);
+  void feelPressure(PressureLevel level, const std::string& reason);
+
   // Under the lock.
   void requireOpen() const;           // throws kDisposed
+  void requireHostMemory() const;     // throws kOutOfMemory at the top of the ladder
   Session& requireSession(SessionId id);
   /** The one way out of any request: ends its promise, trims its session, emits its terminal event. */
   void finish(Request& request, FinishReason reason, const Error* error = nullptr);
@@ -79,6 +99,9 @@ struct Engine::State {
   // Frees all memory, in order; the thread has ended.
   void close();
 };
+
+/** What the driver counts: for this process, else for all of the device. */
+size_t countedBytes(const DeviceMemoryUse& use);
 
 /** Throws kInternal naming what is left when an allocator without users still holds something. */
 void requireEmpty(DeviceAllocator& allocator);

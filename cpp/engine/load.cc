@@ -5,7 +5,7 @@ namespace octavo {
 
 namespace {
 
-constexpr Region kPlanned[] = {Region::kWeights, Region::kKv, Region::kGraph};
+constexpr Region kArenas[] = {Region::kWeights, Region::kKv, Region::kGraph};
 
 std::string describe(const std::vector<LedgerLine>& lines) {
   std::string text;
@@ -57,30 +57,36 @@ void Engine::State::open(std::shared_ptr<Device> device, const WeightManifest& m
   device->verifyKernels();
   spec.validate();
   manifest.validate(spec);
-  plan = planMemory(*device, spec, manifest, options);
+  plan = planMemory(PlanTarget::of(*device), spec, manifest, options);
+  requireFit(plan);
   requireNotCancelled(cancelled);
 
   allocator->failAfter(options.testing.failAllocation);
-  // Until activations and KV are taken, the weights' conversion may use their room.
-  setLimits(plan.roomBytes - plan.regionBytes(Region::kWeights));
+  // What loading holds beside the weights goes before activations and KV come.
+  setLimits(plan.loading);
+  const StreamOptions stream{plan.pinnedLimitBytes, std::nullopt, options.testing.failChunk};
   weights = std::make_unique<Weights>(Weights::load(*allocator, spec, manifest, plan.dtype, plan.keepFileDType,
-                                                    progress, cancelled));
-  cache = std::make_unique<KvCache>(*allocator, plan.kvShape, plan.kvBlocks);
-  runner = std::make_unique<StepRunner>(*allocator, spec, *weights, *cache, plan);
-  allocator->failAfter(0);
-  setLimits(0);
-  allocator->setLimit(Region::kPinned, allocator->statistics(Region::kPinned).allocatedBytes);
+                                                    progress, cancelled, stream));
+  setLimits(plan.items);
+  takeStepMemory();
+  measureContext(manifest);
 
   sessions = std::make_unique<SessionTable>(cache->pool(), options.blockSize);
   const SchedulerLimits limits{plan.batch.maxSequences, plan.batch.maxTokens, plan.batch.maxLogitRows};
   scheduler = std::make_unique<Scheduler>(*sessions, limits);
   requireNotCancelled(cancelled);
+  watchHost(manifest);
   thread = std::thread([this] { loop(); });
 }
 
-void Engine::State::setLimits(size_t workspaceBytes) {
-  for (const Region region : kPlanned) allocator->setLimit(region, plan.regionBytes(region));
-  allocator->setLimit(Region::kWorkspace, workspaceBytes);
+/** The plan is the law: workspace and pinned hold what `current` (loading, or the items) gives them. */
+void Engine::State::setLimits(const std::vector<PlanItem>& current) {
+  for (const Region region : kArenas) allocator->setLimit(region, plan.regionBytes(region));
+  for (const Region region : {Region::kWorkspace, Region::kPinned}) {
+    size_t bytes = 0;
+    for (const PlanItem& item : current) bytes += item.region == region ? item.bytes : 0;
+    allocator->setLimit(region, bytes);
+  }
 }
 
 }  // namespace octavo

@@ -3,86 +3,28 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/error.h"
 #include "engine/step_sampler.h"
 #include "memory/format_bytes.h"
-#include "model/decoder.h"
+#include "model/activation_plan.h"
+#include "model/batch_input.h"
+#include "model/rope_constants.h"
 
 namespace octavo {
 
 namespace {
 
-constexpr size_t kMiB = size_t{1} << 20;
 constexpr size_t kGiB = size_t{1} << 30;
-constexpr int32_t kScoreRows = 256;            // logits of a scoring step: more rows cost memory, fewer cost steps
-// A cancel waits for the step in flight: a CPU takes seconds for these tokens of a model of billions, minutes for more.
-constexpr int32_t kCpuBatchTokens = 256;
-constexpr int32_t kCudaBatchTokens = 8192;
-constexpr size_t kStagingBytes = 16 * kMiB;
 constexpr int32_t kLeastTokens = 2048;         // an automatic KV size below one such sequence is no use
 constexpr size_t kLargestHostKv = kGiB;        // host memory is shared with everything else
 constexpr size_t kRounding = 4096;             // what rounding of the KV and sampling items can add
 
-bool isCpu(Device& device) { return device.info().id == "cpu"; }
-
-void requireOption(const char* name, int64_t value, int64_t low, int64_t high) {
-  if (value >= low && value <= high) return;
-  throw Error(ErrorCode::kInvalidArgument, std::string(name) + " is " + std::to_string(value) + "; give " +
-                                               std::to_string(low) + " to " + std::to_string(high));
-}
-
-void validateOptions(const EngineOptions& options) {
-  requireOption("maxSequences", options.maxSequences, 1, 65536);
-  if (options.maxBatchTokens) requireOption("maxBatchTokens", *options.maxBatchTokens, 1, 1 << 20);
-  if (options.blockSize != 16 && options.blockSize != 32 && options.blockSize != 64) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "blockSize is " + std::to_string(options.blockSize) + "; give 16, 32 or 64");
+size_t total(const std::vector<PlanItem>& items, bool onDevice) {
+  size_t bytes = 0;
+  for (const PlanItem& item : items) {
+    if ((item.region != Region::kPinned) == onDevice) bytes += item.bytes;
   }
-  if (options.memoryLimit == 0) {
-    throw Error(ErrorCode::kInvalidArgument, "memoryLimit is 0 bytes; say how much the device may hold for us");
-  }
-  if (options.dtype && !isFloat(*options.dtype)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                std::string("dtype is ") + dtypeName(*options.dtype) + "; give fp32, bf16 or fp16");
-  }
-  if (options.kvDType && !isFloat(*options.kvDType)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                std::string("kvDType is ") + dtypeName(*options.kvDType) + "; give fp32, bf16 or fp16");
-  }
-}
-
-/** The dtype most bytes of the checkpoint's matrices have. */
-DType matrixDType(const WeightManifest& manifest) {
-  uint64_t bytes[3] = {};
-  for (const WeightEntry& entry : manifest.entries) {
-    for (const WeightPart& part : entry.parts) {
-      if (part.shape.size() >= 2 && isFloat(part.dtype)) bytes[static_cast<size_t>(part.dtype)] += part.bytes;
-    }
-  }
-  return static_cast<DType>(std::max_element(bytes, bytes + 3) - bytes);
-}
-
-BatchLimits batchLimits(Device& device, const ModelSpec& spec, const EngineOptions& options) {
-  BatchLimits limits;
-  const int32_t tokens = options.maxBatchTokens.value_or(isCpu(device) ? kCpuBatchTokens : kCudaBatchTokens);
-  limits.maxSequences = std::min(options.maxSequences, tokens);
-  const int64_t most = static_cast<int64_t>(limits.maxSequences) * spec.contextLength;
-  limits.maxTokens = static_cast<int32_t>(std::min<int64_t>(tokens, most));
-  limits.maxBlocksPerSequence = (spec.contextLength + options.blockSize - 1) / options.blockSize;
-  limits.maxLogitRows = std::max(limits.maxSequences, std::min(limits.maxTokens, kScoreRows));
-  return limits;
-}
-
-KvCacheShape kvShape(const ModelSpec& spec, DType dtype, int32_t blockSize) {
-  const AttentionSpec& first = spec.layers.front().attention;
-  for (size_t index = 1; index < spec.layers.size(); ++index) {
-    const AttentionSpec& attention = spec.layers[index].attention;
-    if (attention.kvHeads == first.kvHeads && attention.headDim == first.headDim) continue;
-    throw Error(ErrorCode::kUnsupportedModel,
-                "layer " + std::to_string(index) + " has " + std::to_string(attention.kvHeads) + " KV heads of " +
-                    std::to_string(attention.headDim) + ", layer 0 has " + std::to_string(first.kvHeads) + " of " +
-                    std::to_string(first.headDim) + "; one KV cache needs them alike");
-  }
-  return {dtype, static_cast<int32_t>(spec.layers.size()), first.kvHeads, blockSize, first.headDim};
+  return bytes;
 }
 
 /** Distinct tokens that running requests can have seen: bounded by their blocks and by the vocabulary. */
@@ -92,61 +34,36 @@ int64_t historyEntries(const ModelSpec& spec, const MemoryPlan& plan) {
   return std::max<int64_t>(1, std::min(each * plan.batch.maxSequences, held));
 }
 
-std::string list(const std::vector<PlanItem>& items) {
-  std::string text;
-  for (const PlanItem& item : items) {
-    if (!text.empty()) text += ", ";
-    text += item.name + " " + std::to_string(item.bytes) + " bytes (" + formatBytes(item.bytes) + ")";
+void setRoom(MemoryPlan& plan) {
+  const PlanTarget& target = plan.target;
+  const size_t limit = plan.limitBytes;
+  const size_t underLimit = limit > plan.contextBytes ? limit - plan.contextBytes : 0;
+  if (underLimit <= target.freeBytes) {
+    plan.roomBytes = underLimit;
+    plan.roomOrigin = "memory.limit leaves " + std::to_string(underLimit) + " bytes (" + std::to_string(limit) +
+                      " less " + std::to_string(plan.contextBytes) + " of the context)";
+    return;
   }
-  return text;
-}
-
-/** Bytes within which everything must fit, and how that came about. */
-struct Room {
-  size_t bytes = 0;
-  std::string origin;
-};
-
-Room roomOf(Device& device, size_t limit, size_t contextBytes, size_t freeBytes) {
-  const size_t underLimit = limit > contextBytes ? limit - contextBytes : 0;
-  if (underLimit <= freeBytes) {
-    return {underLimit, "memory.limit leaves " + std::to_string(underLimit) + " bytes (" + std::to_string(limit) +
-                            " less " + std::to_string(contextBytes) + " of the context)"};
-  }
-  return {freeBytes, device.info().id + " has " + std::to_string(freeBytes) + " bytes free (memory.limit is " +
-                         std::to_string(limit) + ")"};
-}
-
-size_t total(const std::vector<PlanItem>& items) {
-  size_t bytes = 0;
-  for (const PlanItem& item : items) bytes += item.bytes;
-  return bytes;
-}
-
-void requireFit(const MemoryPlan& plan, const Room& room) {
-  const size_t needed = total(plan.items);
-  if (needed <= room.bytes) return;
-  throw Error(ErrorCode::kOutOfMemory,
-              "the plan does not fit by " + std::to_string(needed - room.bytes) + " bytes: it needs " +
-                  std::to_string(needed) + " bytes (" + list(plan.items) + "); " + room.origin +
-                  ". Raise memory.limit, or load with a smaller memory.kv, maxBatchTokens, maxSequences or dtype.");
+  plan.roomBytes = target.freeBytes;
+  plan.roomOrigin = target.device + " has " + std::to_string(target.freeBytes) + " bytes free (memory.limit is " +
+                    std::to_string(limit) + ")";
 }
 
 /** Blocks when the caller did not say: what is left, within what so many sequences could ever use. */
-int64_t automaticBlocks(Device& device, const ModelSpec& spec, const EngineOptions& options,
-                        const MemoryPlan& plan, size_t left) {
+int64_t automaticBlocks(const ModelSpec& spec, const MemoryPlan& plan, size_t left) {
   const size_t blockBytes = plan.kvShape.blockBytes();
-  const size_t historyBytes = static_cast<size_t>(options.blockSize) * sizeof(TokenCount);
+  const int32_t blockSize = plan.kvShape.blockSize;
+  const size_t historyBytes = static_cast<size_t>(blockSize) * sizeof(TokenCount);
   const size_t usable = left > kRounding ? left - kRounding : 0;
   auto blocks = static_cast<int64_t>(usable / (blockBytes + historyBytes));
   blocks = std::min(blocks, static_cast<int64_t>(plan.batch.maxSequences) * plan.batch.maxBlocksPerSequence);
-  if (isCpu(device)) {
-    const size_t most = std::min(kLargestHostKv, options.memoryLimit / 4);
+  if (plan.target.onHost) {
+    const size_t most = std::min(kLargestHostKv, plan.limitBytes / 4);
     blocks = std::min(blocks, static_cast<int64_t>(most / blockBytes));
   }
-  blocks = std::min<int64_t>(blocks, std::numeric_limits<BlockId>::max() / options.blockSize);
+  blocks = std::min<int64_t>(blocks, std::numeric_limits<BlockId>::max() / blockSize);
   const int32_t tokens = std::min(spec.contextLength, kLeastTokens);
-  return std::max<int64_t>(blocks, (tokens + options.blockSize - 1) / options.blockSize);
+  return std::max(blocks, plan.blocksOf(tokens));
 }
 
 int64_t askedBlocks(const EngineOptions& options, size_t blockBytes) {
@@ -156,25 +73,76 @@ int64_t askedBlocks(const EngineOptions& options, size_t blockBytes) {
                   std::to_string(options.blockSize) + " tokens takes " + std::to_string(blockBytes) + " bytes");
 }
 
+void addItem(MemoryPlan& plan, Region region, const char* tag, size_t bytes) {
+  plan.items.push_back({region, tag, DeviceAllocator::rounded(bytes)});
+}
+
+/** What does not depend on the size of the KV cache. */
 void addFixedItems(MemoryPlan& plan, const ModelSpec& spec, const WeightManifest& manifest) {
-  const size_t weights = Weights::plannedBytes(spec, manifest, plan.dtype, plan.keepFileDType);
-  const size_t constants = Decoder::constantBytes(spec);
-  const size_t decoder = Decoder::plannedBytes(spec, plan.dtype, plan.batch);
-  plan.items.push_back({Region::kWeights, "weights", DeviceAllocator::rounded(weights)});
-  plan.items.push_back({Region::kWeights, "constants", constants});
-  plan.items.push_back({Region::kGraph, "activations", decoder - constants});
+  addItem(plan, Region::kWeights, "weights",
+          Weights::plannedBytes(spec, manifest, plan.dtype, plan.keepFileDType));
+  addItem(plan, Region::kWeights, "rope", RopeConstants::plannedBytes(spec));
+  addItem(plan, Region::kGraph, "activations", ActivationPlan::of(spec, plan.dtype, plan.batch).bytes);
+  addItem(plan, Region::kGraph, "batch.input", BatchInput::plannedBytes(plan.batch));
+  addItem(plan, Region::kPinned, "batch.upload", BatchInput::plannedBytes(plan.batch));
+  addItem(plan, Region::kPinned, "scores", plan.stagingBytes);
 }
 
 /** KV, and the sampler, whose history grows with the KV. */
 void addKvItems(MemoryPlan& plan, const ModelSpec& spec) {
   plan.historyEntries = historyEntries(spec, plan);
-  const size_t kv = plan.kvShape.blockBytes() * static_cast<size_t>(plan.kvBlocks);
-  plan.items.push_back(
-      {Region::kGraph, "sampling", StepSampler::plannedBytes(plan.batch.maxSequences, plan.historyEntries)});
-  plan.items.push_back({Region::kKv, "kv", DeviceAllocator::rounded(kv)});
+  const size_t sampling = StepSampler::plannedBytes(plan.batch.maxSequences, plan.historyEntries);
+  addItem(plan, Region::kGraph, "sampling", sampling);
+  addItem(plan, Region::kPinned, "sampling", sampling);
+  addItem(plan, Region::kKv, "kv", plan.kvShape.blockBytes() * static_cast<size_t>(plan.kvBlocks));
+}
+
+void addLoadingItems(MemoryPlan& plan, const ModelSpec& spec, const WeightManifest& manifest) {
+  const StreamBytes stream =
+      Weights::streamBytes(spec, manifest, plan.dtype, plan.keepFileDType, plan.target.onHost, plan.pinnedLimitBytes);
+  if (stream.ring > 0) plan.loading.push_back({Region::kPinned, "weights.ring", stream.ring});
+  if (stream.staging > 0) plan.loading.push_back({Region::kWorkspace, "weights.staging", stream.staging});
+}
+
+/** Counts items against what there is for them, in their order. */
+std::optional<Misfit> firstBeyond(const std::vector<PlanItem>& items, bool onDevice, size_t left) {
+  for (const PlanItem& item : items) {
+    if ((item.region != Region::kPinned) != onDevice) continue;
+    if (item.bytes > left) return Misfit{item, left};
+    left -= item.bytes;
+  }
+  return std::nullopt;
+}
+
+size_t bytesOf(const std::vector<PlanItem>& items, const std::string& tag) {
+  for (const PlanItem& item : items) {
+    if (item.tag == tag) return item.bytes;
+  }
+  return 0;
+}
+
+std::string list(const std::vector<PlanItem>& items) {
+  std::string text;
+  for (const PlanItem& item : items) {
+    if (item.region == Region::kPinned) continue;
+    if (!text.empty()) text += ", ";
+    text += item.tag + " " + std::to_string(item.bytes) + " bytes (" + formatBytes(item.bytes) + ")";
+  }
+  return text;
 }
 
 }  // namespace
+
+PlanTarget PlanTarget::of(Device& device) {
+  const DeviceMemoryUse use = device.memoryUse();
+  PlanTarget target;
+  target.device = device.info().id;
+  target.onHost = target.device == "cpu";
+  target.totalBytes = use.totalBytes;
+  target.freeBytes = use.freeBytes;
+  target.contextBytes = target.onHost ? 0 : use.processBytes.value_or(use.totalBytes - use.freeBytes);
+  return target;
+}
 
 size_t MemoryPlan::regionBytes(Region region) const {
   size_t bytes = 0;
@@ -184,31 +152,75 @@ size_t MemoryPlan::regionBytes(Region region) const {
   return bytes;
 }
 
-MemoryPlan planMemory(Device& device, const ModelSpec& spec, const WeightManifest& manifest,
-                      const EngineOptions& options) {
-  validateOptions(options);
-  MemoryPlan plan;
-  plan.keepFileDType = isCpu(device) && !options.dtype;
-  plan.dtype = options.dtype ? *options.dtype : isCpu(device) ? DType::kF32 : matrixDType(manifest);
-  plan.batch = batchLimits(device, spec, options);
-  plan.kvShape = kvShape(spec, options.kvDType.value_or(plan.dtype), options.blockSize);
-  const size_t rowBytes = static_cast<size_t>(spec.vocabularySize) * sizeof(float);
-  plan.stagingBytes = std::max(rowBytes, std::min(kStagingBytes, rowBytes * plan.batch.maxLogitRows));
+size_t MemoryPlan::deviceBytes() const { return total(items, true); }
 
-  const DeviceMemoryUse use = device.memoryUse();
-  // On the CPU what the process holds otherwise is not the engine's.
-  if (!isCpu(device)) plan.contextBytes = use.processBytes.value_or(use.totalBytes - use.freeBytes);
-  const Room room = roomOf(device, options.memoryLimit, plan.contextBytes, use.freeBytes);
-  plan.roomBytes = room.bytes;
+size_t MemoryPlan::devicePeakBytes() const {
+  return std::max(deviceBytes(), bytesOf(items, "weights") + total(loading, true));
+}
+
+size_t MemoryPlan::pinnedPeakBytes() const { return std::max(total(items, false), total(loading, false)); }
+
+int64_t MemoryPlan::blocksOf(int32_t tokens) const {
+  return (static_cast<int64_t>(tokens) + kvShape.blockSize - 1) / kvShape.blockSize;
+}
+
+int64_t MemoryPlan::sessionsOf(int32_t tokens) const { return kvBlocks / std::max<int64_t>(1, blocksOf(tokens)); }
+
+int32_t MemoryPlan::longestContext() const {
+  return static_cast<int32_t>(std::min<int64_t>(contextLength, kvBlocks * kvShape.blockSize));
+}
+
+std::optional<Misfit> MemoryPlan::misfit(const PlanDemand& demand) const {
+  if (const auto found = firstBeyond(items, true, roomBytes)) return found;
+  const size_t besideWeights = roomBytes - bytesOf(items, "weights");  // they fit
+  if (const auto found = firstBeyond(loading, true, besideWeights)) return found;
+  if (const auto found = firstBeyond(loading, false, pinnedLimitBytes)) return found;
+  if (const auto found = firstBeyond(items, false, pinnedLimitBytes)) return found;
+  if (demand.contextTokens == 0 || demand.sessions <= sessionsOf(demand.contextTokens)) return std::nullopt;
+  const size_t blockBytes = kvShape.blockBytes();
+  const auto wanted = static_cast<size_t>(blocksOf(demand.contextTokens)) * static_cast<size_t>(demand.sessions);
+  return Misfit{{Region::kKv, "kv", wanted * blockBytes}, static_cast<size_t>(kvBlocks) * blockBytes};
+}
+
+MemoryPlan planMemory(const PlanTarget& target, const ModelSpec& spec, const WeightManifest& manifest,
+                      const EngineOptions& options) {
+  MemoryPlan plan;
+  static_cast<PlanShape&>(plan) = PlanShape::of(target.onHost, spec, manifest, options);
+  plan.target = target;
+  plan.contextLength = spec.contextLength;
+  plan.limitBytes = options.memoryLimit;
+  plan.pinnedLimitBytes = options.pinnedLimit;
+  plan.contextBytes = target.contextBytes.value_or(0);
+  setRoom(plan);
 
   addFixedItems(plan, spec, manifest);
-  const size_t fixed = total(plan.items) + StepSampler::plannedBytes(plan.batch.maxSequences, 1);
-  plan.kvBlocks = options.kvBytes > 0
-                      ? askedBlocks(options, plan.kvShape.blockBytes())
-                      : automaticBlocks(device, spec, options, plan, room.bytes > fixed ? room.bytes - fixed : 0);
+  addLoadingItems(plan, spec, manifest);
+  const size_t fixed = plan.deviceBytes() + StepSampler::plannedBytes(plan.batch.maxSequences, 1);
+  const size_t left = plan.roomBytes > fixed ? plan.roomBytes - fixed : 0;
+  plan.kvBlocks = options.kvBytes > 0 ? askedBlocks(options, plan.kvShape.blockBytes())
+                                      : automaticBlocks(spec, plan, left);
   addKvItems(plan, spec);
-  requireFit(plan, room);
   return plan;
+}
+
+void requireFit(const MemoryPlan& plan) {
+  const std::optional<Misfit> misfit = plan.misfit();
+  if (!misfit) return;
+  const std::string first = misfit->item.tag + ", short by " +
+                            std::to_string(misfit->item.bytes - misfit->leftBytes) + " bytes";
+  if (misfit->item.region == Region::kPinned) {
+    throw Error(ErrorCode::kOutOfMemory,
+                "the plan takes " + std::to_string(plan.pinnedPeakBytes()) + " bytes of page-locked host memory, " +
+                    "memory.pinned allows " + std::to_string(plan.pinnedLimitBytes) +
+                    "; the first item that does not fit is " + first +
+                    ". Raise memory.pinned, or load with smaller maxBatchTokens or maxSequences.");
+  }
+  const size_t needed = plan.devicePeakBytes();
+  throw Error(ErrorCode::kOutOfMemory,
+              "the plan does not fit by " + std::to_string(needed - plan.roomBytes) + " bytes: it needs " +
+                  std::to_string(needed) + " bytes (" + list(plan.items) + "), and the first item that does not fit is " +
+                  first + "; " + plan.roomOrigin +
+                  ". Raise memory.limit, or load with a smaller memory.kv, maxBatchTokens, maxSequences or dtype.");
 }
 
 }  // namespace octavo

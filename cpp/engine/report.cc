@@ -27,7 +27,7 @@ EngineReport Engine::report() const {
   }
   report.driver = state_->allocator->device().memoryUse();
   report.limit = state_->options.memoryLimit;
-  report.contextBytes = state_->plan.contextBytes;
+  report.contextBytes = state_->contextBytes;
   const BlockPool& pool = state_->cache->pool();
   report.blocksTotal = pool.total();
   report.blocksFree = pool.free();
@@ -41,6 +41,12 @@ EngineReport Engine::report() const {
   report.steps = state_->step;
   report.hostNanoseconds = state_->hostNanoseconds;
   return report;
+}
+
+const MemoryPlan& Engine::plan() const {
+  const std::lock_guard lock(state_->mutex);
+  state_->requireOpen();
+  return state_->plan;
 }
 
 }  // namespace octavo

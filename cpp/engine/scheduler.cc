@@ -56,6 +56,7 @@ StepPlan Scheduler::plan(uint64_t step, uint64_t fence, int64_t now) {
 
 void Scheduler::admitWaiting(StepPlan& plan, Budget& budget, uint64_t fence, int64_t now) {
   for (size_t next = 0; next < waiting_.size() && budget.tokens > 0;) {
+    if (!admitting_ && !plan.sequences.empty()) return;
     Request& request = *waiting_[next];
     if (request.isPaused()) {  // a caller that takes nothing yet must not hold up the others
       ++next;

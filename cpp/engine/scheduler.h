@@ -37,6 +37,9 @@ class Scheduler {
 
   /** Admits and plans. `fence`: the step in flight, 0 when there is none. `now` stamps admissions. */
   StepPlan plan(uint64_t step, uint64_t fence, int64_t now);
+  /** False: requests are admitted only into steps that would be empty, one at a time, so that the engine goes on. */
+  void setAdmitting(bool admitting) { admitting_ = admitting; }
+  bool isAdmitting() const { return admitting_; }
 
   const std::vector<Request*>& running() const { return running_; }
   const std::deque<Request*>& waiting() const { return waiting_; }
@@ -60,6 +63,7 @@ class Scheduler {
   std::deque<Request*> waiting_;   // in order of arrival: by id
   std::vector<Request*> running_;  // in order of admission
   int64_t promised_ = 0;           // blocks, over running_
+  bool admitting_ = true;
 };
 
 }  // namespace octavo

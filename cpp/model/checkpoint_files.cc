@@ -72,11 +72,11 @@ void CheckpointFiles::read(int32_t file, uint64_t offset, void* to, size_t bytes
   }
 }
 
-void CheckpointFiles::willRead([[maybe_unused]] int32_t file, [[maybe_unused]] uint64_t offset,
-                               [[maybe_unused]] size_t bytes) const {
-#ifdef POSIX_FADV_WILLNEED
+void CheckpointFiles::dropCache([[maybe_unused]] int32_t file, [[maybe_unused]] uint64_t offset,
+                                [[maybe_unused]] size_t bytes) const {
+#ifdef POSIX_FADV_DONTNEED
   ::posix_fadvise(files_[file].descriptor, static_cast<off_t>(offset), static_cast<off_t>(bytes),
-                  POSIX_FADV_WILLNEED);
+                  POSIX_FADV_DONTNEED);
 #endif
 }
 

@@ -23,8 +23,8 @@ class CheckpointFiles {
 
   /** Throws kIoFailed, or kCheckpointInvalid when the file ends before the range does. */
   void read(int32_t file, uint64_t offset, void* to, size_t bytes) const;
-  /** Tells the system what is read next; never fails. */
-  void willRead(int32_t file, uint64_t offset, size_t bytes) const;
+  /** Gives the page cache of a range back to the system, which would keep it at others' cost; never fails. */
+  void dropCache(int32_t file, uint64_t offset, size_t bytes) const;
 
  private:
   struct File {

@@ -1,8 +1,10 @@
 #include "model/weight_stream.h"
 
 #include <algorithm>
+#include <system_error>
 
 #include "base/error.h"
+#include "device/host_limits.h"
 #include "memory/format_bytes.h"
 #include "ops/ops.h"
 
@@ -12,35 +14,31 @@ namespace {
 
 constexpr Owner kEngine{OwnerKind::kEngine, 0};
 constexpr uint64_t kProgressBytes = uint64_t{64} << 20;
+constexpr size_t kReaders = 4;  // one thread copies out of the page cache slower than a disk fills it
 
 }  // namespace
 
-size_t WeightStream::sliceBytes(uint64_t totalBytes) {
-  constexpr uint64_t kPage = 4096;
-  return std::clamp<uint64_t>(totalBytes / 64 / kPage * kPage, uint64_t{256} << 10, uint64_t{16} << 20);
-}
-
 WeightStream::WeightStream(DeviceAllocator& allocator, const CheckpointFiles& files,
-                           const std::vector<WeightChunk>& chunks)
-    : device_(allocator.device()), files_(files), chunks_(chunks) {
-  size_t largest = 0;
-  bool converts = false;
-  for (const WeightChunk& chunk : chunks_) {
-    largest = std::max(largest, chunk.bytes);
-    totalBytes_ += chunk.bytes;
-    converts |= chunk.fileType != chunk.targetType;
-  }
-  const size_t slice = DeviceAllocator::rounded(largest);
-  ring_ = allocator.allocate(Region::kPinned, slice * kSlices, kEngine, "weights.ring");
-  if (converts) staging_ = allocator.allocate(Region::kWorkspace, slice, kEngine, "weights.staging");
+                           const std::vector<WeightChunk>& chunks, const RingShape& shape,
+                           const StreamOptions& options)
+    : device_(allocator.device()),
+      files_(files),
+      chunks_(chunks),
+      failChunk_(options.failChunk),
+      slices_(static_cast<size_t>(shape.slices)) {
+  for (const WeightChunk& chunk : chunks_) totalBytes_ += chunk.bytes;
+  dropBehind_ = options.dropBehind.value_or(totalBytes_ > hostMemory().freeBytes / 2);
+  if (shape.slice > 0) ring_ = allocator.allocate(Region::kPinned, shape.bytes(), kEngine, "weights.ring");
+  if (shape.converts) staging_ = allocator.allocate(Region::kWorkspace, shape.slice, kEngine, "weights.staging");
   stream_ = device_.createStream();
-  for (int index = 0; index < kSlices; ++index) {
-    slices_[index].data = static_cast<char*>(ring_.data()) + index * slice;
+  for (size_t index = 0; index < slices_.size(); ++index) {
+    if (ring_) slices_[index].data = static_cast<char*>(ring_.data()) + index * shape.slice;
     slices_[index].copied = device_.createEvent();
   }
 }
 
 WeightStream::~WeightStream() {
+  stopReaders();
   try {
     if (stream_) stream_->synchronize();  // the device may still read the ring
   } catch (const std::exception&) {
@@ -49,6 +47,7 @@ WeightStream::~WeightStream() {
 }
 
 void WeightStream::run(const std::function<void(LoadProgress)>& progress, const std::atomic<bool>& cancelled) {
+  startReaders();
   uint64_t done = 0;
   uint64_t reported = 0;
   for (size_t index = 0; index < chunks_.size(); ++index) {
@@ -56,16 +55,8 @@ void WeightStream::run(const std::function<void(LoadProgress)>& progress, const 
       throw Error(ErrorCode::kCancelled, "loading was cancelled after " + formatBytes(done) + " of " +
                                              formatBytes(totalBytes_));
     }
-    const WeightChunk& chunk = chunks_[index];
-    if (index + 1 < chunks_.size()) {
-      const WeightChunk& next = chunks_[index + 1];
-      files_.willRead(next.file, next.offset, next.bytes);
-    }
-    Slice& slice = slices_[index % kSlices];
-    slice.copied->synchronize();
-    files_.read(chunk.file, chunk.offset, slice.data, chunk.bytes);
-    send(chunk, slice);
-    done += chunk.bytes;
+    send(chunks_[index], awaitChunk(index));
+    done += chunks_[index].bytes;
     if (done - reported < kProgressBytes || done == totalBytes_) continue;  // the end is told below
     reported = done;
     if (progress) progress({done, totalBytes_});
@@ -74,11 +65,90 @@ void WeightStream::run(const std::function<void(LoadProgress)>& progress, const 
   if (progress) progress({totalBytes_, totalBytes_});
 }
 
+/** Fewer where the system gives no more threads; none is a refusal. */
+void WeightStream::startReaders() {
+  const size_t wanted = std::min({kReaders, slices_.size(), chunks_.size()});
+  readers_.reserve(wanted);
+  try {
+    while (readers_.size() < wanted) readers_.emplace_back([this] { readChunks(); });
+  } catch (const std::system_error& error) {
+    if (readers_.empty()) {
+      throw Error(ErrorCode::kOutOfMemory, std::string("no thread to read the weights with: ") + error.what());
+    }
+  }
+}
+
+void WeightStream::stopReaders() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& reader : readers_) reader.join();
+  readers_.clear();
+}
+
+/** A reader thread: takes the next chunk whose slice is free, until there is none. */
+void WeightStream::readChunks() {
+  for (;;) {
+    size_t index = 0;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] {
+        return stopping_ || next_ == chunks_.size() || next_ < sent_ + slices_.size();
+      });
+      if (stopping_ || next_ == chunks_.size()) return;
+      index = next_++;
+    }
+    Slice& slice = slices_[index % slices_.size()];
+    std::exception_ptr failure;
+    try {
+      readChunk(index, slice);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      slice.failure = failure;
+      slice.arrived = index + 1;
+    }
+    changed_.notify_all();
+  }
+}
+
+void WeightStream::readChunk(size_t index, Slice& slice) {
+  const WeightChunk& chunk = chunks_[index];
+  if (failChunk_ == index + 1) {
+    throw Error(ErrorCode::kIoFailed, "cannot read " + files_.path(chunk.file) + ": chunk " +
+                                          std::to_string(failChunk_) + " was told to fail");
+  }
+  slice.copied->synchronize();  // the device has read what was here before
+  files_.read(chunk.file, chunk.offset, isDirect(chunk) ? chunk.target : slice.data, chunk.bytes);
+  if (dropBehind_) files_.dropCache(chunk.file, chunk.offset, chunk.bytes);
+}
+
+WeightStream::Slice& WeightStream::awaitChunk(size_t index) {
+  Slice& slice = slices_[index % slices_.size()];
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return slice.arrived == index + 1; });
+  if (slice.failure) std::rethrow_exception(slice.failure);
+  return slice;
+}
+
+bool WeightStream::isDirect(const WeightChunk& chunk) const {
+  return device_.sharesHostMemory() && chunk.fileType == chunk.targetType;
+}
+
 void WeightStream::send(const WeightChunk& chunk, Slice& slice) {
   const bool converts = chunk.fileType != chunk.targetType;
   void* const landing = converts ? staging_.data() : chunk.target;  // one staging slice: the stream keeps order
-  device_.copy(landing, slice.data, chunk.bytes, CopyKind::kHostToDevice, *stream_);
+  if (!isDirect(chunk)) device_.copy(landing, slice.data, chunk.bytes, CopyKind::kHostToDevice, *stream_);
   slice.copied->record(*stream_);
+  {
+    const std::lock_guard lock(mutex_);
+    ++sent_;
+  }
+  changed_.notify_all();
   if (!converts) return;
   const auto count = static_cast<int64_t>(chunk.bytes / dtypeBytes(chunk.fileType));
   device_.ops().convert(chunk.target, chunk.targetType, landing, chunk.fileType, count, *stream_);

@@ -25,13 +25,16 @@ char* appendChunks(const WeightPart& part, size_t sliceBytes, char* target, DTyp
   return target;
 }
 
-/** All chunks, in the order of the files, so that disks read forward. */
-std::vector<WeightChunk> chunksOf(const WeightLayout& layout, void* arena) {
-  uint64_t totalBytes = 0;
+uint64_t fileBytes(const WeightLayout& layout) {
+  uint64_t bytes = 0;
   for (const ParameterPlace& place : layout.parameters) {
-    for (const WeightPart& part : place.entry->parts) totalBytes += part.bytes;
+    for (const WeightPart& part : place.entry->parts) bytes += part.bytes;
   }
-  const size_t sliceBytes = WeightStream::sliceBytes(totalBytes);
+  return bytes;
+}
+
+/** All chunks, in the order of the files, so that disks read forward. */
+std::vector<WeightChunk> chunksOf(const WeightLayout& layout, size_t sliceBytes, void* arena) {
   std::vector<WeightChunk> chunks;
   for (const ParameterPlace& place : layout.parameters) {
     char* target = static_cast<char*>(arena) + place.offset;
@@ -45,11 +48,26 @@ std::vector<WeightChunk> chunksOf(const WeightLayout& layout, void* arena) {
   return chunks;
 }
 
+/** The shape of the ring, without a chunk being made. */
+RingShape ringOf(const WeightLayout& layout, bool sharesHostMemory, size_t ringLimit) {
+  const size_t sliceBytes = RingShape::sliceBytes(fileBytes(layout), ringLimit);
+  size_t largest = 0;
+  bool converts = false;
+  for (const ParameterPlace& place : layout.parameters) {
+    for (const WeightPart& part : place.entry->parts) {
+      if (sharesHostMemory && part.dtype == place.dtype) continue;
+      largest = std::max(largest, static_cast<size_t>(std::min<uint64_t>(part.bytes, sliceBytes)));
+      converts |= part.dtype != place.dtype;
+    }
+  }
+  return RingShape::of(largest, converts, ringLimit);
+}
+
 }  // namespace
 
 Weights Weights::load(DeviceAllocator& allocator, const ModelSpec& spec, const WeightManifest& manifest, DType dtype,
                       bool keepFileDType, const std::function<void(LoadProgress)>& progress,
-                      const std::atomic<bool>& cancelled) {
+                      const std::atomic<bool>& cancelled, const StreamOptions& stream) {
   const CheckpointFiles files(manifest.files);
   checkManifest(spec, manifest, files);  // again: the files may have changed since `validate`
   const WeightLayout layout = WeightLayout::of(spec, manifest, dtype, keepFileDType);
@@ -59,13 +77,22 @@ Weights Weights::load(DeviceAllocator& allocator, const ModelSpec& spec, const W
   for (const ParameterPlace& place : layout.parameters) {
     weights.parameters_.emplace(place.name, Parameter{place.offset, place.dtype, place.shape});
   }
-  const std::vector<WeightChunk> chunks = chunksOf(layout, weights.arena_.data());
-  WeightStream(allocator, files, chunks).run(progress, cancelled);
+  const size_t sliceBytes = RingShape::sliceBytes(fileBytes(layout), stream.ringLimit);
+  const std::vector<WeightChunk> chunks = chunksOf(layout, sliceBytes, weights.arena_.data());
+  const RingShape ring = ringOf(layout, allocator.device().sharesHostMemory(), stream.ringLimit);
+  WeightStream(allocator, files, chunks, ring, stream).run(progress, cancelled);
   return weights;
 }
 
 size_t Weights::plannedBytes(const ModelSpec& spec, const WeightManifest& manifest, DType dtype, bool keepFileDType) {
   return DeviceAllocator::rounded(WeightLayout::of(spec, manifest, dtype, keepFileDType).bytes);
+}
+
+StreamBytes Weights::streamBytes(const ModelSpec& spec, const WeightManifest& manifest, DType dtype,
+                                 bool keepFileDType, bool sharesHostMemory, size_t ringLimit) {
+  const WeightLayout layout = WeightLayout::of(spec, manifest, dtype, keepFileDType);
+  const RingShape ring = ringOf(layout, sharesHostMemory, ringLimit);
+  return {ring.bytes(), ring.converts ? ring.slice : 0};
 }
 
 Matrix Weights::matrix(const std::string& name) const {

@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,25 +45,44 @@ struct LoadProgress {
   uint64_t doneBytes = 0, totalBytes = 0;
 };
 
+/** How weights travel from files to the device. */
+struct StreamOptions {
+  size_t ringLimit = std::numeric_limits<size_t>::max();  // bytes of the pinned ring; it takes 64 MiB at most anyway
+  /** Give the page cache of what was read back at once; absent: when it would take over half of the free memory. */
+  std::optional<bool> dropBehind;
+  uint64_t failChunk = 0;  // test hook: reading the n-th chunk fails; 0: none does
+};
+
+/** What a load holds beside the weights, as the allocator rounds it. */
+struct StreamBytes {
+  size_t ring = 0;     // region pinned; 0 when every byte is read straight to its place
+  size_t staging = 0;  // region workspace; 0 when nothing is converted
+};
+
 /** The parameters of a model on a device; one arena in region weights. */
 class Weights {
  public:
   /**
    * Streams a validated manifest. `dtype` is what matrices are stored as (kF32/kBF16/kF16);
    * when `keepFileDType`, each parameter keeps its file's dtype instead (the CPU device). Norms and biases
-   * always keep it; parts of different dtypes are stored as fp32 then. While it runs it also holds at most
-   * 48 MiB pinned, and 16 MiB of region workspace when it converts (3/64 and 1/64 of the file bytes if less).
+   * always keep it; parts of different dtypes are stored as fp32 then. While it runs it also holds `streamBytes`:
+   * at most 64 MiB pinned, and 8 MiB of region workspace when it converts (1/8 and 1/64 of the file bytes if less);
+   * where device memory is the host's, what needs no conversion is read straight to its place.
    * `progress` is called from this thread about every 64 MiB and at the end; `cancelled` is polled at least
-   * every 16 MiB. Validates again. Throws what `validate` throws, kOutOfMemory, kCancelled, kDeviceFailed; on a
+   * every 8 MiB. Validates again. Throws what `validate` throws, kOutOfMemory, kCancelled, kDeviceFailed; on a
    * throw nothing stays allocated.
    */
   static Weights load(DeviceAllocator& allocator, const ModelSpec& spec, const WeightManifest& manifest,
                       DType dtype, bool keepFileDType,
-                      const std::function<void(LoadProgress)>& progress, const std::atomic<bool>& cancelled);
+                      const std::function<void(LoadProgress)>& progress, const std::atomic<bool>& cancelled,
+                      const StreamOptions& stream = {});
 
   /** Bytes `load` will take in region weights (each parameter aligned to 256): exactly. */
   static size_t plannedBytes(const ModelSpec& spec, const WeightManifest& manifest, DType dtype,
                              bool keepFileDType);
+  /** Bytes `load` takes until it returns: exactly. */
+  static StreamBytes streamBytes(const ModelSpec& spec, const WeightManifest& manifest, DType dtype,
+                                 bool keepFileDType, bool sharesHostMemory, size_t ringLimit);
 
   Matrix matrix(const std::string& name) const;  // throws kInternal when absent
   Vector vector(const std::string& name) const;  // data == nullptr when absent

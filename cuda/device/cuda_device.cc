@@ -58,6 +58,7 @@ class CudaDevice final : public Device {
   std::unique_ptr<Event> createEvent() override { return std::make_unique<CudaEvent>(index_); }
   void copy(void* to, const void* from, size_t bytes, CopyKind kind, Stream& stream) override;
   void fill(void* to, uint8_t value, size_t bytes, Stream& stream) override;
+  void synchronize() override;
   Ops& ops() override;
   void verifyKernels() override;
 
@@ -127,6 +128,11 @@ void CudaDevice::fill(void* to, uint8_t value, size_t bytes, Stream& stream) {
   if (bytes == 0) return;
   use();
   check(cudaMemsetAsync(to, value, bytes, handleOf(stream)), "cudaMemsetAsync");
+}
+
+void CudaDevice::synchronize() {
+  use();
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
 Ops& CudaDevice::ops() {

@@ -14,6 +14,7 @@ interface Command {
 const commands: Record<string, () => Promise<Command>> = {
   generate: () => import('./generate.js'),
   chat: () => import('./chat.js'),
+  plan: () => import('./plan.js'),
   doctor: () => import('./doctor.js'),
   build: () => import('./build.js'),
 }
@@ -22,6 +23,7 @@ const help = `octavo COMMAND [options]
 
   generate PROMPT   continue a prompt
   chat              hold a conversation with a chat model
+  plan [MODEL]      say in bytes what a model would take
   doctor            say what is here and whether it works
   build             compile the addon from source
 

@@ -21,6 +21,11 @@ export interface MemoryOptions {
    * on the CPU, whose memory others share, no more than 1 GiB or a quarter of the limit.
    */
   kv?: number | undefined
+  /**
+   * Bytes of page-locked host memory at most, the ring that weights stream through included. Default: what the load
+   * needs, 64 MiB of ring at most. Such memory cannot be swapped or reclaimed, and control groups count it.
+   */
+  pinned?: number | undefined
 }
 
 /** The layout of the KV cache. */
@@ -61,6 +66,8 @@ export interface EngineSettings {
   limit: number
   /** null: as large as the limit allows */
   kvBytes: number | null
+  /** null: no ceiling */
+  pinnedBytes: number | null
   blockSize: number
   kvDType: NativeDType | null
   dtype: NativeDType | null
@@ -88,22 +95,25 @@ function readLimit(read: OptionReader<MemoryOptions>): number {
   throw read.invalid('limit', 'a fraction up to 1 or a whole number of bytes')
 }
 
+/** Every option there is. */
+export const engineOptionNames: Record<keyof EngineOptions, true> = {
+  device: true,
+  threads: true,
+  memory: true,
+  kv: true,
+  dtype: true,
+  maxSequences: true,
+  maxBatchTokens: true,
+  signal: true,
+  onProgress: true,
+}
+
 /** Throws OCTAVO_UNKNOWN_OPTION and OCTAVO_INVALID_ARGUMENT. */
 export function readEngineOptions(options: unknown): EngineSettings {
-  const read = new OptionReader<EngineOptions>(options, {
-    device: true,
-    threads: true,
-    memory: true,
-    kv: true,
-    dtype: true,
-    maxSequences: true,
-    maxBatchTokens: true,
-    signal: true,
-    onProgress: true,
-  })
+  const read = new OptionReader<EngineOptions>(options, engineOptionNames)
   const memory = new OptionReader<MemoryOptions>(
     read.raw('memory'),
-    { limit: true, kv: true },
+    { limit: true, kv: true, pinned: true },
     'memory',
   )
   const kv = new OptionReader<KvOptions>(read.raw('kv'), { blockSize: true, dtype: true }, 'kv')
@@ -112,6 +122,7 @@ export function readEngineOptions(options: unknown): EngineSettings {
     threads: read.integer('threads', { min: 0, max: 1024 }) ?? 0,
     limit: readLimit(memory),
     kvBytes: memory.integer('kv', { min: 1 }) ?? null,
+    pinnedBytes: memory.integer('pinned', { min: 1 }) ?? null,
     blockSize: kv.oneOf('blockSize', [16, 32, 64]) ?? 32,
     kvDType: auto(kv.oneOf('dtype', dtypes)),
     dtype: auto(read.oneOf('dtype', dtypes)),

@@ -1,4 +1,5 @@
 /** A scripted native engine: the test decides when tokens and terminal events arrive. */
+import type { HostMemory } from '../../lib/host.js'
 import type {
   NativeEngine,
   NativeEvents,
@@ -11,6 +12,20 @@ interface Submitted extends NativeRequest {
   id: number
   session: number
   credits: number
+}
+
+/** A host with nothing to do. */
+export const calmHost: HostMemory = {
+  totalBytes: 0,
+  freeBytes: 0,
+  residentBytes: 0,
+  someStall: 0,
+  fullStall: 0,
+  highEvents: 0,
+  maxEvents: 0,
+  oomKills: 0,
+  level: 'none',
+  events: [],
 }
 
 export class FakeNativeEngine implements NativeEngine {
@@ -65,8 +80,19 @@ export class FakeNativeEngine implements NativeEngine {
       waiting: 0,
       steps: 0,
       hostNanoseconds: 0,
+      host: calmHost,
     }
   }
+
+  plan(): never {
+    throw new Error('the fake has no plan')
+  }
+
+  audit(): never {
+    throw new Error('the fake has no audit')
+  }
+
+  pollHost(): void {}
 
   check(): void {}
 

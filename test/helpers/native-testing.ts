@@ -88,6 +88,10 @@ export interface ModelLoad {
   dtype: NativeDType
   keepFileDType: boolean
   cancelled?: boolean
+  /** StreamOptions of cpp/model/weights.h. */
+  ringLimit?: number
+  dropBehind?: boolean
+  failChunk?: number
   /** Returning true cancels. */
   onProgress?: (doneBytes: number, totalBytes: number) => boolean | void
 }

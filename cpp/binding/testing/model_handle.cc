@@ -14,6 +14,14 @@ float toFloat(const char* at, DType dtype) {
   return dtype == DType::kBF16 ? bf16ToFloat(bits) : f16ToFloat(bits);
 }
 
+StreamOptions readStream(const Fields& load) {
+  StreamOptions options;
+  if (load.has("ringLimit")) options.ringLimit = load.size("ringLimit");
+  if (load.has("dropBehind")) options.dropBehind = load.flag("dropBehind");
+  if (load.has("failChunk")) options.failChunk = load.size("failChunk");
+  return options;
+}
+
 /** Device memory as fp32 on the host. */
 Napi::Float32Array fetch(Napi::Env env, Device& device, Stream& stream, const void* from, DType dtype, size_t count) {
   std::vector<char> bytes(count * dtypeBytes(dtype));
@@ -54,7 +62,8 @@ ModelHandle::ModelHandle(const Napi::CallbackInfo& info) : Handle(info) {
     ModelSpec spec = readModelSpec(load.fields("spec"));
     spec.validate();
     Weights weights = Weights::load(allocator, spec, readWeightManifest(load.fields("manifest")),
-                                    load.floatDType("dtype"), load.flag("keepFileDType"), progress, cancelled);
+                                    load.floatDType("dtype"), load.flag("keepFileDType"), progress, cancelled,
+                                    readStream(load));
     loaded_ = std::make_unique<Loaded>();
     loaded_->allocator = allocator.shared_from_this();
     loaded_->spec = std::move(spec);

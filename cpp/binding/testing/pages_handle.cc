@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "binding/argument_reader.h"
+#include "binding/arguments.h"
 #include "binding/testing/accounted_range.h"
 #include "binding/testing/memory_handle.h"
 #include "device/host_range.h"
@@ -34,10 +34,10 @@ Napi::Function PagesHandle::define(Napi::Env env) {
 PagesHandle::PagesHandle(const Napi::CallbackInfo& info) : Handle(info) {
   guarded(info.Env(), [&] {
     DeviceAllocator& allocator = MemoryHandle::Unwrap(info[0].As<Napi::Object>())->allocator();
-    const ArgumentReader options(info[1], "options");
-    const std::string kind = options.string("kind");
-    const Region region = readRegion(options.value("region"));
-    const std::string tag = options.string("tag");
+    const Fields options(info[1], "options");
+    const std::string kind = options.text("kind");
+    const Region region = readRegion(options.get("region"));
+    const std::string tag = options.text("tag");
     const size_t pages = options.size("pages");
     allocator_ = allocator.shared_from_this();
     stream_ = allocator.device().createStream();

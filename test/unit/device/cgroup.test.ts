@@ -106,3 +106,16 @@ test('version 1 without limits', () => {
   }
   expect(limitsOf(files)).toEqual(none)
 })
+
+test('version 2: memory.high is a limit too, where it is the lower one', () => {
+  const files = {
+    'proc/self/cgroup': '0::/a/b',
+    'proc/self/mountinfo': v2,
+    [`${group}/memory.max`]: '4000',
+    [`${group}/memory.high`]: '3500',
+    [`${group}/memory.current`]: '100',
+  }
+  expect(limitsOf(files)).toMatchObject({ limitBytes: 3500, usedBytes: 100 })
+  expect(limitsOf({ [`${group}/memory.high`]: '5000' })).toMatchObject({ limitBytes: 4000 })
+  expect(limitsOf({ [`${group}/memory.max`]: 'max' })).toMatchObject({ limitBytes: 5000 })
+})

@@ -62,7 +62,7 @@ test('progress comes every 64 MiB and at the end, over a ring that the ledger sh
     expect(lines).toEqual([
       `weights weights ${testing.weightBytes(load) / MiB}`,
       `workspace weights.staging ${sliceBytes / MiB}`,
-      `pinned weights.ring ${(3 * sliceBytes) / MiB}`,
+      `pinned weights.ring ${(8 * sliceBytes) / MiB}`,
     ])
   }
   expect(memory.lines().map(({ tag }) => tag)).toEqual(['weights'])
@@ -136,7 +136,7 @@ test('a file that shrinks while it is read is refused, not crashed on, and leave
       }),
   )
   expect(code).toBe('OCTAVO_CHECKPOINT_INVALID')
-  expect(message).toMatch(/model\.bin ends at byte 73400320, had \d+ when it was opened: it shrank/)
+  expect(message).toMatch(/model\.bin ends at byte \d+, had \d+ when it was opened: it shrank/)
   expect(memory.lines()).toEqual([])
   memory.check()
 })

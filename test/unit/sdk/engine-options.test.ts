@@ -8,6 +8,7 @@ describe('engine options', () => {
       threads: 0,
       limit: 0.85,
       kvBytes: null,
+      pinnedBytes: null,
       blockSize: 32,
       kvDType: null,
       dtype: null,

@@ -1,4 +1,5 @@
 import { memoryReport } from '../../../lib/memory.js'
+import { calmHost } from '../../fakes/native-engine.js'
 import type { NativeReport } from '../../../lib/native.js'
 
 const counters = { allocatedPeakBytes: 9, allocations: 3, frees: 1, failures: 0 }
@@ -33,6 +34,7 @@ const native: NativeReport = {
   waiting: 2,
   steps: 77,
   hostNanoseconds: 0,
+  host: calmHost,
 }
 
 describe('memoryReport', () => {

@@ -1,0 +1,105 @@
+// Load, generate, dispose, 150 times in one process, of which the last hundred count: what the device and the
+// process hold after each. One malloc arena and a small V8 nursery keep the two's own caches out of the slope.
+//   MALLOC_ARENA_MAX=1 node --expose-gc --max-semi-space-size=1 scripts/bench/memory/reload.cjs
+//     [--device cpu] [--model FOLDER] [--times 150] [--json]
+'use strict'
+const { execFileSync } = require('node:child_process')
+const { parseArgs } = require('node:util')
+const { Engine } = require('../../../dist/index.js')
+const { loadNative } = require('../../../dist/native.js')
+
+const greedy = { temperature: 0, ignoreEos: true, maxNewTokens: 16 }
+
+async function once(device, model) {
+  const engine = await Engine.load(model, {
+    device,
+    maxSequences: 8,
+    memory: { kv: 8 * 2 ** 20 },
+    ...(device === 'cpu' && { threads: 2 }),
+  })
+  const sessions = Array.from({ length: 4 }, () => engine.createSession())
+  await Promise.all(sessions.map((session) => session.generate([1, 2, 3, 4], greedy).result))
+  const { driver, allocatedBytes } = engine.memory()
+  for (const session of sessions) session.dispose()
+  engine.dispose()
+  return { loaded: driver.processBytes, allocated: allocatedBytes }
+}
+
+/** Least squares of `values` over 0, 1, 2 …: what is added each time. */
+function slope(values) {
+  const middle = (values.length - 1) / 2
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length
+  let above = 0
+  let below = 0
+  values.forEach((value, index) => {
+    above += (index - middle) * (value - mean)
+    below += (index - middle) ** 2
+  })
+  return above / below
+}
+
+/** Samples after each time; the first third is left out of the slope: caches of the allocator and of V8 fill. */
+async function reload({ device = 'cpu', model, times = 150 } = {}) {
+  const samples = []
+  for (let time = 0; time < times; time++) {
+    const held = await once(device, model)
+    await new Promise(setImmediate)
+    globalThis.gc?.()
+    const { processBytes } = loadNative().memoryUse(device)
+    samples.push({ ...held, left: processBytes, rss: process.memoryUsage.rss() })
+  }
+  const counted = samples.slice(Math.floor(times / 3))
+  return {
+    device,
+    times,
+    loadedBytes: [...new Set(counted.map(({ loaded }) => loaded))],
+    allocatedBytes: [...new Set(counted.map(({ allocated }) => allocated))],
+    leftBytes: [...new Set(counted.map(({ left }) => left))],
+    firstRss: counted[0].rss,
+    lastRss: counted.at(-1).rss,
+    rssSlope: slope(counted.map(({ rss }) => rss)),
+    live: loadNative().liveObjects(),
+  }
+}
+
+async function main() {
+  const { values } = parseArgs({
+    options: {
+      device: { type: 'string', default: 'cpu' },
+      model: { type: 'string' },
+      times: { type: 'string', default: '150' },
+      json: { type: 'boolean' },
+    },
+  })
+  const { device, model } = values
+  const result = await reload({ device, model, times: Number(values.times) })
+  if (values.json) console.log(JSON.stringify(result))
+  else console.dir(result)
+}
+
+/** In a process of its own: what ran before would be in its figures. */
+async function run({ device }) {
+  const flags = ['--expose-gc', '--max-semi-space-size=1', __filename, '--json', '--device', device]
+  const env = { ...process.env, MALLOC_ARENA_MAX: '1' }
+  const text = execFileSync(process.execPath, flags, { encoding: 'utf8', env })
+  const { times, leftBytes, loadedBytes, rssSlope, live } = JSON.parse(text)
+  return [
+    ['loads in one process', times, ''],
+    ['device bytes while loaded, by the driver', loadedBytes.join(', '), 'one figure'],
+    ['device bytes after, by the driver', leftBytes.join(', '), 'one figure'],
+    [
+      'resident growth a load',
+      `${(rssSlope / 1024).toFixed(1)} KiB`,
+      'bar 128 KiB of 10 MiB taken',
+    ],
+    ['engines, devices, buffers left', Object.values(live).join(', '), 'bar 0, 0, 0'],
+  ]
+}
+
+module.exports = { run, title: 'Load, generate, dispose, over and over' }
+if (require.main === module) {
+  main().catch((error) => {
+    console.error(error)
+    process.exitCode = 1
+  })
+}
