@@ -1,6 +1,6 @@
 /** A cancelled request ends within one step, once, in whatever state it is, and gives everything back. */
 import { story } from '../helpers/goldens.js'
-import { blockBytes, TestEngine, type Running } from '../helpers/native-engine.js'
+import { blockBytes, endless, TestEngine, type Running } from '../helpers/native-engine.js'
 
 let engine: TestEngine
 const open = async (options: Parameters<typeof TestEngine.load>[0] = {}): Promise<void> => {
@@ -59,9 +59,9 @@ test('at any moment of a running stream', async () => {
 })
 
 test('while it waits for blocks', async () => {
-  await open({ kvBytes: 4 * blockBytes(), testing: { stepMicroseconds: 5000 } })
+  engine = await TestEngine.loadEndless({ kvBytes: (endless / 16 + 2) * blockBytes() })
   const [first, second] = [engine.native.createSession(), engine.native.createSession()]
-  const running = engine.start(first, { maxNewTokens: 60 })
+  const running = engine.start(first, { maxNewTokens: endless })
   await running.produced(1)
   const waiting = engine.start(second, { maxNewTokens: 60 })
   expect(engine.native.report()).toMatchObject({ running: 1, waiting: 1 })
@@ -69,8 +69,10 @@ test('while it waits for blocks', async () => {
   expect(engine.native.report()).toMatchObject({ running: 1, waiting: 0 })
   await expectCancelled(waiting, 0)
   expect(waiting.finishes[0]!.timings.admitted).toBe(0)
-  await running.finish
-  expect(running.tokens).toEqual(story.slice(1, 61))
+  await running.produced(60)
+  expect(running.tokens.slice(0, 60)).toEqual(story.slice(1, 61))
+  engine.native.cancel(running.id)
+  expect(await running.finish).toMatchObject({ reason: 'cancelled' })
 })
 
 test.each([1, 2, 3])('in prefill chunk %i of 4', async (chunk) => {
@@ -78,7 +80,7 @@ test.each([1, 2, 3])('in prefill chunk %i of 4', async (chunk) => {
   await open({ maxBatchTokens: 40, testing: { stepMicroseconds: 150_000 } })
   const session = engine.native.createSession()
   const running = engine.start(session, { prompt: story.slice(0, 160), maxNewTokens: 10 })
-  while (engine.native.report().steps < chunk) await new Promise(setImmediate)
+  while (engine.native.report().steps < chunk);
   engine.native.cancel(running.id)
   await expectCancelled(running, 0)
   // The chunks that were computed stay with the session.
@@ -109,7 +111,12 @@ test('a turn right after a cancel, in the middle of the step, is its own', async
   await open({ testing: { stepMicroseconds: 2000 } })
   const session = engine.native.createSession()
   for (let turn = 0; turn < 10; turn++) {
-    const first = engine.start(session, { prompt: story.slice(0, 30), maxNewTokens: 50 })
+    // Fewer credits than tokens: it has not ended when the cancel comes.
+    const first = engine.start(session, {
+      prompt: story.slice(0, 30),
+      maxNewTokens: 50,
+      credits: 49,
+    })
     await first.produced(turn % 3)
     engine.native.cancel(first.id)
     const second = engine.start(session, { prompt: story.slice(0, 25 + turn), maxNewTokens: 10 })

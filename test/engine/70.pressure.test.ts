@@ -1,6 +1,12 @@
 /** A pool too small for everybody: all finish, idle KV gives way, what can never fit is refused. */
 import { goldens, story } from '../helpers/goldens.js'
-import { blockBytes, TestEngine } from '../helpers/native-engine.js'
+import {
+  blockBytes,
+  endless,
+  TestEngine,
+  type RequestOptions,
+  type Running,
+} from '../helpers/native-engine.js'
 import { refusal } from '../helpers/refusal.js'
 
 /** 16 blocks of 16 tokens: two requests of 128. */
@@ -10,11 +16,6 @@ let engine: TestEngine
 beforeEach(async () => {
   engine = await TestEngine.load(tight)
 })
-/** The same engine, slow enough to be looked at while a request runs. */
-async function slowDown(): Promise<void> {
-  await engine.close()
-  engine = await TestEngine.load({ ...tight, testing: { stepMicroseconds: 5000 } })
-}
 afterEach(async () => {
   engine.native.check()
   expect(engine.native.report()).toMatchObject({ running: 0, waiting: 0, blocksInFlight: 0 })
@@ -79,16 +80,13 @@ test('waiting sessions that hold KV do not block the head of the queue', async (
 })
 
 test('a large request waits its turn and is not overtaken', async () => {
-  await slowDown()
-  const small = Array.from({ length: 6 }, () => engine.native.createSession())
-  const first = engine.start(small[0]!, { maxNewTokens: 60 })
-  await first.produced(1)
-  const large = engine.start(engine.native.createSession(), {
-    prompt: story.slice(0, 200),
-    maxNewTokens: 50,
-  })
-  const later = small.slice(1).map((session) => engine.start(session, { maxNewTokens: 20 }))
-  expect(engine.native.report()).toMatchObject({ running: 1, waiting: 6 })
+  const enter = (options: RequestOptions): Running =>
+    engine.start(engine.native.createSession(), { ...options, credits: 0 })
+  const first = enter({ maxNewTokens: 60 })
+  const large = enter({ prompt: story.slice(0, 200), maxNewTokens: 50 })
+  const later = Array.from({ length: 5 }, () => enter({ maxNewTokens: 20 }))
+  expect(engine.native.report()).toMatchObject({ running: 0, waiting: 7 })
+  for (const { id } of [first, large, ...later]) engine.native.grant(id, 60)
   await Promise.all([first.finish, large.finish, ...later.map(({ finish }) => finish)])
   expect(large.tokens).toEqual(story.slice(200, 250))
   const admitted = large.finishes[0]!.timings.admitted
@@ -106,9 +104,10 @@ test('exactly the whole pool fits; one token more is refused', async () => {
 })
 
 test('a session disposed under pressure lets the next one in', async () => {
-  await slowDown()
+  await engine.close()
+  engine = await TestEngine.loadEndless({ kvBytes: (endless / 16) * blockBytes() })
   const holder = engine.native.createSession()
-  const held = engine.start(holder, { prompt: story.slice(0, 200), maxNewTokens: 50 })
+  const held = engine.start(holder, { maxNewTokens: endless - 1 })
   await held.produced(1)
   const waiting = engine.start(engine.native.createSession(), {
     prompt: goldens[1]!.prompt,

@@ -48,13 +48,12 @@ test('every allocation of a load may fail: a typed refusal, and all is given bac
 test.each([1, 2, 5])(
   'when step %i fails, all requests fail with it, and so do later ones',
   async (failStep) => {
-    const engine = await TestEngine.load({
-      maxSequences: 2,
-      testing: { failStep, stepMicroseconds: 500 },
-    })
+    const engine = await TestEngine.load({ maxSequences: 2, testing: { failStep } })
+    // Without credits there is no step, and no failure before all four are there.
     const runs = Array.from({ length: 4 }, () =>
-      engine.start(engine.native.createSession(), { maxNewTokens: 30 }),
+      engine.start(engine.native.createSession(), { maxNewTokens: 30, credits: 0 }),
     )
+    for (const { id } of runs) engine.native.grant(id, 30)
     for (const running of runs) {
       const { reason, code, message, outputTokens } = await running.finish
       expect({ reason, code }).toEqual({ reason: 'failed', code: 'OCTAVO_DEVICE_FAILED' })
@@ -78,7 +77,7 @@ test('a session disposed in the step that fails has its promise settled', async 
   const engine = await TestEngine.load({ testing: { failStep: 2, stepMicroseconds: 500_000 } })
   const session = engine.native.createSession()
   const running = engine.start(session, { maxNewTokens: 30 })
-  await running.produced(1)
+  while (engine.native.report().steps < 2); // half a second is left of the second one
   await engine.native.disposeSession(session)
   expect(running.finishes).toMatchObject([{ reason: 'cancelled' }])
   await engine.close()

@@ -5,10 +5,11 @@ import {
   type NativeEngineOptions,
   type NativeEvents,
   type NativeFinish,
+  type NativeModelSpec,
   type NativeRequest,
   type NativeWeightManifest,
 } from '../../lib/native.js'
-import { storiesManifest, storiesSpec } from './stories-model.js'
+import { endlessSpec, storiesManifest, storiesSpec } from './stories-model.js'
 
 const MiB = 2 ** 20
 
@@ -86,6 +87,9 @@ export const greedy: NativeRequest = {
   credits: 1_000_000,
 }
 
+/** Tokens of a request that cannot end by itself while a test looks at it: 50 s of steps of 5 ms. */
+export const endless = 10_000
+
 export type RequestOptions = Partial<Omit<NativeRequest, 'prompt' | 'stopTokens'>> & {
   prompt?: readonly number[]
   stopTokens?: readonly number[]
@@ -110,12 +114,13 @@ export class TestEngine {
     options: Partial<NativeEngineOptions> = {},
     threads = 1,
     manifest: NativeWeightManifest = storiesManifest(),
+    spec: NativeModelSpec = storiesSpec,
   ): Promise<TestEngine> {
     const engine = new TestEngine()
     const { promise } = native.loadEngine({
       device: 'cpu',
       threads,
-      spec: storiesSpec,
+      spec,
       manifest,
       options: { ...defaultOptions, ...options },
       onProgress: () => {},
@@ -123,6 +128,12 @@ export class TestEngine {
     })
     engine.native = await promise
     return engine
+  }
+
+  /** For requests of `endless` tokens: steps of 5 ms at least, a context and a pool with room for them. */
+  static loadEndless(options: Partial<NativeEngineOptions> = {}): Promise<TestEngine> {
+    const slow = { testing: { stepMicroseconds: 5000 }, ...options }
+    return TestEngine.load(slow, 1, storiesManifest(), endlessSpec)
   }
 
   #deliver(events: NativeEvents): void {

@@ -39,6 +39,9 @@ export const storiesSpec: NativeModelSpec = {
   })),
 }
 
+/** The same with room for a request of minutes: what it says beyond 512 tokens is nonsense. */
+export const endlessSpec: NativeModelSpec = { ...storiesSpec, contextLength: 2 ** 16 }
+
 /** Canonical name → tensors of the file, in the order they are stacked. */
 function tensorsOf(layer: number): Record<string, string[]> {
   const from = (...names: string[]): string[] =>

@@ -110,7 +110,7 @@ test('46,849 tensors parse quickly', () => {
   )
   const { header, dataBytes } = headerOf(tensors)
   const text = JSON.stringify(header)
-  const started = performance.now()
+  const before = process.cpuUsage() // of the processor, not of the clock: other programs do not count
   expect(parseHeader('m.safetensors', text, 100, 100 + dataBytes)).toHaveLength(46_849)
-  expect(performance.now() - started).toBeLessThan(3000)
+  expect(process.cpuUsage(before).user / 1000).toBeLessThan(3000)
 })
