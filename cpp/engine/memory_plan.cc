@@ -228,8 +228,8 @@ void requireFit(const MemoryPlan& plan) {
   const size_t needed = plan.devicePeakBytes();
   throw Error(ErrorCode::kOutOfMemory,
               "the plan does not fit by " + std::to_string(needed - plan.roomBytes) + " bytes: it needs " +
-                  std::to_string(needed) + " bytes (" + list(plan.items) + "), and the first item that does not fit is " +
-                  first + "; " + plan.roomOrigin +
+                  std::to_string(needed) + " bytes (" + list(plan.items) +
+                  "), and the first item that does not fit is " + first + "; " + plan.roomOrigin +
                   ". Raise memory.limit, or load with a smaller memory.kv, maxBatchTokens, maxSequences or dtype.");
 }
 
