@@ -30,6 +30,11 @@ export interface NativePlan {
   pinnedLimitBytes: number
   /** What limit, context and free memory leave for the device items. */
   roomBytes: number
+  /**
+   * Bytes of weights that stay in their files and are read through mappings: page cache, which the kernel gives back
+   * on demand. On the CPU alone, and only when copies of all weights do not fit.
+   */
+  mappedBytes: number
   /** Sum of the device items: what the allocator will hold. */
   plannedBytes: number
   /** The most that is held on the device at any time, loading included. */

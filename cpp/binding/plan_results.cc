@@ -61,6 +61,7 @@ Napi::Object makePlan(Napi::Env env, const MemoryPlan& plan, const PlanDemand& d
   made.Set("limitBytes", number(env, plan.limitBytes));
   made.Set("pinnedLimitBytes", number(env, plan.pinnedLimitBytes));
   made.Set("roomBytes", number(env, plan.roomBytes));
+  made.Set("mappedBytes", number(env, plan.mappedBytes));
   made.Set("plannedBytes", number(env, plan.deviceBytes()));
   made.Set("peakBytes", number(env, plan.devicePeakBytes()));
   made.Set("pinnedPeakBytes", number(env, plan.pinnedPeakBytes()));

@@ -64,7 +64,10 @@ void Engine::State::open(std::shared_ptr<Device> device, const WeightManifest& m
   allocator->failAfter(options.testing.failAllocation);
   // What loading holds beside the weights goes before activations and KV come.
   setLimits(plan.loading);
-  const StreamOptions stream{plan.pinnedLimitBytes, std::nullopt, options.testing.failChunk};
+  StreamOptions stream;
+  stream.ringLimit = plan.pinnedLimitBytes;
+  stream.mapFiles = plan.mapFiles;
+  stream.failChunk = options.testing.failChunk;
   weights = std::make_unique<Weights>(Weights::load(*allocator, spec, manifest, plan.dtype, plan.keepFileDType,
                                                     progress, cancelled, stream));
   setLimits(plan.items);

@@ -80,7 +80,7 @@ void addItem(MemoryPlan& plan, Region region, const char* tag, size_t bytes) {
 /** What does not depend on the size of the KV cache. */
 void addFixedItems(MemoryPlan& plan, const ModelSpec& spec, const WeightManifest& manifest) {
   addItem(plan, Region::kWeights, "weights",
-          Weights::plannedBytes(spec, manifest, plan.dtype, plan.keepFileDType));
+          Weights::plannedBytes(spec, manifest, plan.dtype, plan.keepFileDType, plan.mapFiles));
   addItem(plan, Region::kWeights, "rope", RopeConstants::plannedBytes(spec));
   addItem(plan, Region::kGraph, "activations", ActivationPlan::of(spec, plan.dtype, plan.batch).bytes);
   addItem(plan, Region::kGraph, "batch.input", BatchInput::plannedBytes(plan.batch));
@@ -98,10 +98,33 @@ void addKvItems(MemoryPlan& plan, const ModelSpec& spec) {
 }
 
 void addLoadingItems(MemoryPlan& plan, const ModelSpec& spec, const WeightManifest& manifest) {
-  const StreamBytes stream =
-      Weights::streamBytes(spec, manifest, plan.dtype, plan.keepFileDType, plan.target.onHost, plan.pinnedLimitBytes);
+  const StreamBytes stream = Weights::streamBytes(spec, manifest, plan.dtype, plan.keepFileDType, plan.target.onHost,
+                                                  plan.pinnedLimitBytes, plan.mapFiles);
   if (stream.ring > 0) plan.loading.push_back({Region::kPinned, "weights.ring", stream.ring});
   if (stream.staging > 0) plan.loading.push_back({Region::kWorkspace, "weights.staging", stream.staging});
+}
+
+MemoryPlan planWeights(const PlanTarget& target, const ModelSpec& spec, const WeightManifest& manifest,
+                       const EngineOptions& options, bool mapFiles) {
+  MemoryPlan plan;
+  static_cast<PlanShape&>(plan) = PlanShape::of(target.onHost, spec, manifest, options);
+  plan.mapFiles = mapFiles;
+  if (mapFiles) plan.mappedBytes = Weights::mappedBytes(spec, manifest, plan.dtype, plan.keepFileDType);
+  plan.target = target;
+  plan.contextLength = spec.contextLength;
+  plan.limitBytes = options.memoryLimit;
+  plan.pinnedLimitBytes = options.pinnedLimit;
+  plan.contextBytes = target.contextBytes.value_or(0);
+  setRoom(plan);
+
+  addFixedItems(plan, spec, manifest);
+  addLoadingItems(plan, spec, manifest);
+  const size_t fixed = plan.deviceBytes() + StepSampler::plannedBytes(plan.batch.maxSequences, 1);
+  const size_t left = plan.roomBytes > fixed ? plan.roomBytes - fixed : 0;
+  plan.kvBlocks = options.kvBytes > 0 ? askedBlocks(options, plan.kvShape.blockBytes())
+                                      : automaticBlocks(spec, plan, left);
+  addKvItems(plan, spec);
+  return plan;
 }
 
 /** Counts items against what there is for them, in their order. */
@@ -184,23 +207,10 @@ std::optional<Misfit> MemoryPlan::misfit(const PlanDemand& demand) const {
 
 MemoryPlan planMemory(const PlanTarget& target, const ModelSpec& spec, const WeightManifest& manifest,
                       const EngineOptions& options) {
-  MemoryPlan plan;
-  static_cast<PlanShape&>(plan) = PlanShape::of(target.onHost, spec, manifest, options);
-  plan.target = target;
-  plan.contextLength = spec.contextLength;
-  plan.limitBytes = options.memoryLimit;
-  plan.pinnedLimitBytes = options.pinnedLimit;
-  plan.contextBytes = target.contextBytes.value_or(0);
-  setRoom(plan);
-
-  addFixedItems(plan, spec, manifest);
-  addLoadingItems(plan, spec, manifest);
-  const size_t fixed = plan.deviceBytes() + StepSampler::plannedBytes(plan.batch.maxSequences, 1);
-  const size_t left = plan.roomBytes > fixed ? plan.roomBytes - fixed : 0;
-  plan.kvBlocks = options.kvBytes > 0 ? askedBlocks(options, plan.kvShape.blockBytes())
-                                      : automaticBlocks(spec, plan, left);
-  addKvItems(plan, spec);
-  return plan;
+  MemoryPlan plan = planWeights(target, spec, manifest, options, false);
+  if (!target.onHost || !plan.keepFileDType || !plan.misfit()) return plan;
+  MemoryPlan mapped = planWeights(target, spec, manifest, options, true);
+  return mapped.misfit() ? plan : mapped;
 }
 
 void requireFit(const MemoryPlan& plan) {
@@ -218,8 +228,8 @@ void requireFit(const MemoryPlan& plan) {
   const size_t needed = plan.devicePeakBytes();
   throw Error(ErrorCode::kOutOfMemory,
               "the plan does not fit by " + std::to_string(needed - plan.roomBytes) + " bytes: it needs " +
-                  std::to_string(needed) + " bytes (" + list(plan.items) + "), and the first item that does not fit is " +
-                  first + "; " + plan.roomOrigin +
+                  std::to_string(needed) + " bytes (" + list(plan.items) +
+                  "), and the first item that does not fit is " + first + "; " + plan.roomOrigin +
                   ". Raise memory.limit, or load with a smaller memory.kv, maxBatchTokens, maxSequences or dtype.");
 }
 

@@ -42,6 +42,7 @@ struct Misfit {
 struct MemoryPlan : PlanShape {
   PlanTarget target;
   int32_t contextLength = 0;       // of the model, in tokens
+  size_t mappedBytes = 0;          // of files, read through mappings: page cache, which is nobody's
   int64_t historyEntries = 0;      // of the sampler
   int64_t kvBlocks = 0;
   size_t limitBytes = 0;           // the ceiling on everything, the driver's context included
@@ -73,7 +74,8 @@ struct MemoryPlan : PlanShape {
 
 /**
  * Weights, activations, sampling buffers and KV within `memoryLimit` less the context's bytes, and within
- * what the target has free. A plan that does not fit is a plan too: ask `misfit`, or `requireFit`.
+ * what the target has free. On the CPU, weights that do not fit beside the rest stay in their files, those that lie
+ * there as they are needed. A plan that does not fit is a plan too: ask `misfit`, or `requireFit`.
  * Throws kInvalidArgument for options out of range, and kUnsupportedModel.
  */
 MemoryPlan planMemory(const PlanTarget& target, const ModelSpec& spec, const WeightManifest& manifest,

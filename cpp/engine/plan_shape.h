@@ -10,6 +10,7 @@ namespace octavo {
 struct PlanShape {
   DType dtype = DType::kF32;     // activations, and the matrices unless keepFileDType
   bool keepFileDType = false;
+  bool mapFiles = false;         // parameters stay in their files where they can: the CPU, when copies do not fit
   BatchLimits batch;
   size_t stagingBytes = 0;       // pinned, for scored logits
   KvCacheShape kvShape;

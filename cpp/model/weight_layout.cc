@@ -19,9 +19,15 @@ DType fileDType(const WeightEntry& entry) {
   return first;
 }
 
+bool canMap(const WeightEntry& entry, DType stored) {
+  const WeightPart& part = entry.parts.front();
+  return entry.parts.size() == 1 && part.dtype == stored && part.offset % dtypeBytes(stored) == 0;
+}
+
 }  // namespace
 
-WeightLayout WeightLayout::of(const ModelSpec& spec, const WeightManifest& manifest, DType dtype, bool keepFileDType) {
+WeightLayout WeightLayout::of(const ModelSpec& spec, const WeightManifest& manifest, DType dtype, bool keepFileDType,
+                              bool mapFiles) {
   std::map<std::string, const WeightEntry*> entries;
   for (const WeightEntry& entry : manifest.entries) entries.emplace(entry.name, &entry);
   WeightLayout layout;
@@ -35,9 +41,11 @@ WeightLayout WeightLayout::of(const ModelSpec& spec, const WeightManifest& manif
     const DType stored = keep ? fileDType(*found->second) : dtype;
     size_t bytes = dtypeBytes(stored);
     for (const int64_t extent : parameter.shape) bytes *= static_cast<size_t>(extent);
+    const bool mapped = mapFiles && canMap(*found->second, stored);
     layout.parameters.push_back(
-        {std::move(parameter.name), std::move(parameter.shape), stored, layout.bytes, found->second});
-    layout.bytes += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+        {std::move(parameter.name), std::move(parameter.shape), stored, layout.bytes, mapped, found->second});
+    if (mapped) layout.mappedBytes += bytes;
+    else layout.bytes += (bytes + kAlignment - 1) / kAlignment * kAlignment;
   }
   return layout;
 }

@@ -28,6 +28,7 @@ char* appendChunks(const WeightPart& part, size_t sliceBytes, char* target, DTyp
 uint64_t fileBytes(const WeightLayout& layout) {
   uint64_t bytes = 0;
   for (const ParameterPlace& place : layout.parameters) {
+    if (place.mapped) continue;
     for (const WeightPart& part : place.entry->parts) bytes += part.bytes;
   }
   return bytes;
@@ -37,6 +38,7 @@ uint64_t fileBytes(const WeightLayout& layout) {
 std::vector<WeightChunk> chunksOf(const WeightLayout& layout, size_t sliceBytes, void* arena) {
   std::vector<WeightChunk> chunks;
   for (const ParameterPlace& place : layout.parameters) {
+    if (place.mapped) continue;
     char* target = static_cast<char*>(arena) + place.offset;
     for (const WeightPart& part : place.entry->parts) {
       target = appendChunks(part, sliceBytes, target, place.dtype, chunks);
@@ -54,6 +56,7 @@ RingShape ringOf(const WeightLayout& layout, bool sharesHostMemory, size_t ringL
   size_t largest = 0;
   bool converts = false;
   for (const ParameterPlace& place : layout.parameters) {
+    if (place.mapped) continue;
     for (const WeightPart& part : place.entry->parts) {
       if (sharesHostMemory && part.dtype == place.dtype) continue;
       largest = std::max(largest, static_cast<size_t>(std::min<uint64_t>(part.bytes, sliceBytes)));
@@ -70,12 +73,13 @@ Weights Weights::load(DeviceAllocator& allocator, const ModelSpec& spec, const W
                       const std::atomic<bool>& cancelled, const StreamOptions& stream) {
   const CheckpointFiles files(manifest.files);
   checkManifest(spec, manifest, files);  // again: the files may have changed since `validate`
-  const WeightLayout layout = WeightLayout::of(spec, manifest, dtype, keepFileDType);
+  const WeightLayout layout = WeightLayout::of(spec, manifest, dtype, keepFileDType, stream.mapFiles);
 
   Weights weights;
-  weights.arena_ = allocator.allocate(Region::kWeights, layout.bytes, kEngine, "weights");
+  if (layout.bytes > 0) weights.arena_ = allocator.allocate(Region::kWeights, layout.bytes, kEngine, "weights");
+  if (layout.mappedBytes > 0) weights.files_ = MappedFiles(manifest.files);
   for (const ParameterPlace& place : layout.parameters) {
-    weights.parameters_.emplace(place.name, Parameter{place.offset, place.dtype, place.shape});
+    weights.parameters_.emplace(place.name, Parameter{weights.addressOf(place), place.dtype, place.shape});
   }
   const size_t sliceBytes = RingShape::sliceBytes(fileBytes(layout), stream.ringLimit);
   const std::vector<WeightChunk> chunks = chunksOf(layout, sliceBytes, weights.arena_.data());
@@ -84,13 +88,25 @@ Weights Weights::load(DeviceAllocator& allocator, const ModelSpec& spec, const W
   return weights;
 }
 
-size_t Weights::plannedBytes(const ModelSpec& spec, const WeightManifest& manifest, DType dtype, bool keepFileDType) {
-  return DeviceAllocator::rounded(WeightLayout::of(spec, manifest, dtype, keepFileDType).bytes);
+void* Weights::addressOf(const ParameterPlace& place) const {
+  if (!place.mapped) return static_cast<char*>(arena_.data()) + place.offset;
+  const WeightPart& part = place.entry->parts.front();
+  return const_cast<void*>(files_.at(part.file, part.offset, part.bytes));  // kernels only read weights
+}
+
+size_t Weights::plannedBytes(const ModelSpec& spec, const WeightManifest& manifest, DType dtype, bool keepFileDType,
+                             bool mapFiles) {
+  return DeviceAllocator::rounded(WeightLayout::of(spec, manifest, dtype, keepFileDType, mapFiles).bytes);
+}
+
+size_t Weights::mappedBytes(const ModelSpec& spec, const WeightManifest& manifest, DType dtype, bool keepFileDType) {
+  return WeightLayout::of(spec, manifest, dtype, keepFileDType, true).mappedBytes;
 }
 
 StreamBytes Weights::streamBytes(const ModelSpec& spec, const WeightManifest& manifest, DType dtype,
-                                 bool keepFileDType, bool sharesHostMemory, size_t ringLimit) {
-  const WeightLayout layout = WeightLayout::of(spec, manifest, dtype, keepFileDType);
+                                 bool keepFileDType, bool sharesHostMemory, size_t ringLimit,
+                                 bool mapFiles) {
+  const WeightLayout layout = WeightLayout::of(spec, manifest, dtype, keepFileDType, mapFiles);
   const RingShape ring = ringOf(layout, sharesHostMemory, ringLimit);
   return {ring.bytes(), ring.converts ? ring.slice : 0};
 }
@@ -101,7 +117,7 @@ Matrix Weights::matrix(const std::string& name) const {
     throw Error(ErrorCode::kInternal, "weights: no matrix " + name);
   }
   const Parameter& parameter = found->second;
-  return {static_cast<char*>(arena_.data()) + parameter.offset, parameter.dtype, parameter.shape[0],
+  return {parameter.data, parameter.dtype, parameter.shape[0],
           parameter.shape[1], parameter.shape[1]};
 }
 
@@ -110,7 +126,7 @@ Vector Weights::vector(const std::string& name) const {
   if (found == parameters_.end()) return {};
   const Parameter& parameter = found->second;
   if (parameter.shape.size() != 1) throw Error(ErrorCode::kInternal, "weights: " + name + " is no vector");
-  return {static_cast<char*>(arena_.data()) + parameter.offset, parameter.dtype, parameter.shape[0]};
+  return {parameter.data, parameter.dtype, parameter.shape[0]};
 }
 
 }  // namespace octavo

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "memory/allocator.h"
+#include "model/mapped_files.h"
 #include "model/model_spec.h"
 #include "ops/tensor.h"
 
@@ -50,6 +51,8 @@ struct StreamOptions {
   size_t ringLimit = std::numeric_limits<size_t>::max();  // bytes of the pinned ring; it takes 64 MiB at most anyway
   /** Give the page cache of what was read back at once; absent: when it would take over half of the free memory. */
   std::optional<bool> dropBehind;
+  /** Leave in their files the parameters that lie there as they are needed; where device memory is the host's. */
+  bool mapFiles = false;
   uint64_t failChunk = 0;  // test hook: reading the n-th chunk fails; 0: none does
 };
 
@@ -58,6 +61,8 @@ struct StreamBytes {
   size_t ring = 0;     // region pinned; 0 when every byte is read straight to its place
   size_t staging = 0;  // region workspace; 0 when nothing is converted
 };
+
+struct ParameterPlace;
 
 /** The parameters of a model on a device; one arena in region weights. */
 class Weights {
@@ -79,18 +84,24 @@ class Weights {
 
   /** Bytes `load` will take in region weights (each parameter aligned to 256): exactly. */
   static size_t plannedBytes(const ModelSpec& spec, const WeightManifest& manifest, DType dtype,
-                             bool keepFileDType);
+                             bool keepFileDType, bool mapFiles = false);
+  /** Bytes of the files that `load` leaves there, to be read through mappings. */
+  static size_t mappedBytes(const ModelSpec& spec, const WeightManifest& manifest, DType dtype, bool keepFileDType);
   /** Bytes `load` takes until it returns: exactly. */
   static StreamBytes streamBytes(const ModelSpec& spec, const WeightManifest& manifest, DType dtype,
-                                 bool keepFileDType, bool sharesHostMemory, size_t ringLimit);
+                                 bool keepFileDType, bool sharesHostMemory, size_t ringLimit,
+                                 bool mapFiles = false);
 
   Matrix matrix(const std::string& name) const;  // throws kInternal when absent
   Vector vector(const std::string& name) const;  // data == nullptr when absent
   size_t bytes() const { return arena_.bytes(); }
 
  private:
-  struct Parameter { size_t offset; DType dtype; std::vector<int64_t> shape; };
+  void* addressOf(const ParameterPlace& place) const;
+
+  struct Parameter { void* data; DType dtype; std::vector<int64_t> shape; };
   Allocation arena_;
+  MappedFiles files_;  // of mapped parameters
   std::map<std::string, Parameter> parameters_;
 };
 

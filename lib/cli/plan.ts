@@ -136,6 +136,7 @@ export function describePlan(model: string, plan: MemoryPlan): string {
     row('all', 'on the device', plan.plannedBytes),
     row('peak', 'while loading', plan.peakBytes),
     '',
+    ...(plan.mappedBytes > 0 ? [row('mapped', 'stay in the files', plan.mappedBytes)] : []),
     ...pinned.map(itemRow),
     ...loading.map(({ region, tag, bytes }) => `${row(region, tag, bytes)}, while loading`),
     '',

@@ -91,6 +91,7 @@ export interface ModelLoad {
   /** StreamOptions of cpp/model/weights.h. */
   ringLimit?: number
   dropBehind?: boolean
+  mapFiles?: boolean
   failChunk?: number
   /** Returning true cancels. */
   onProgress?: (doneBytes: number, totalBytes: number) => boolean | void

@@ -18,6 +18,7 @@ StreamOptions readStream(const Fields& load) {
   StreamOptions options;
   if (load.has("ringLimit")) options.ringLimit = load.size("ringLimit");
   if (load.has("dropBehind")) options.dropBehind = load.flag("dropBehind");
+  if (load.has("mapFiles")) options.mapFiles = load.flag("mapFiles");
   if (load.has("failChunk")) options.failChunk = load.size("failChunk");
   return options;
 }

@@ -35,10 +35,11 @@ async function caller(engine, seed, isOver) {
     const fate = random()
     let left = 1 + Math.floor(random() * 40)
     try {
-      for await (const _ of run) {
+      const stream = run[Symbol.asyncIterator]()
+      while (!(await stream.next()).done) {
         if (--left > 0) continue
         if (fate < 0.25) abort.abort()
-        else if (fate < 0.5) break
+        else if (fate < 0.5) await stream.return()
       }
     } catch (error) {
       if (!abort.signal.aborted) throw error

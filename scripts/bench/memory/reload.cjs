@@ -4,6 +4,7 @@
 //     [--device cpu] [--model FOLDER] [--times 150] [--json]
 'use strict'
 const { execFileSync } = require('node:child_process')
+const { join } = require('node:path')
 const { parseArgs } = require('node:util')
 const { Engine } = require('../../../dist/index.js')
 const { loadNative } = require('../../../dist/native.js')
@@ -43,7 +44,7 @@ async function reload({ device = 'cpu', model, times = 150 } = {}) {
   const samples = []
   for (let time = 0; time < times; time++) {
     const held = await once(device, model)
-    await new Promise(setImmediate)
+    await new Promise((resolve) => setTimeout(resolve, 0))
     globalThis.gc?.()
     const { processBytes } = loadNative().memoryUse(device)
     samples.push({ ...held, left: processBytes, rss: process.memoryUsage.rss() })
@@ -79,7 +80,14 @@ async function main() {
 
 /** In a process of its own: what ran before would be in its figures. */
 async function run({ device }) {
-  const flags = ['--expose-gc', '--max-semi-space-size=1', __filename, '--json', '--device', device]
+  const flags = [
+    '--expose-gc',
+    '--max-semi-space-size=1',
+    join(__dirname, 'reload.cjs'),
+    '--json',
+    '--device',
+    device,
+  ]
   const env = { ...process.env, MALLOC_ARENA_MAX: '1' }
   const text = execFileSync(process.execPath, flags, { encoding: 'utf8', env })
   const { times, leftBytes, loadedBytes, rssSlope, live } = JSON.parse(text)

@@ -121,3 +121,21 @@ test('where nothing is converted the host takes no ring at all', () => {
   expectEmpty(memory)
   plain.remove()
 })
+
+test('parameters that lie in a file as they are needed can stay there', () => {
+  const memory = openMemory()
+  const plain = writeRandomModel(spec, {
+    seed: 13,
+    dtypeOf: (name) => (name.length % 2 ? 'bf16' : 'fp32'),
+  })
+  const changes = { manifest: plain.manifest, keepFileDType: true }
+  const copied = new testing.Model(memory, load(changes))
+  const all = memory.statistics('weights').allocatedBytes
+  copied.dispose()
+  const mapped = new testing.Model(memory, load({ ...changes, mapFiles: true }))
+  expect(memory.statistics('weights').allocatedBytes).toBeLessThan(all)
+  for (const [name, values] of plain.values) expect(mapped.read(name).values).toEqual(values)
+  mapped.dispose()
+  expectEmpty(memory)
+  plain.remove()
+})
