@@ -63,6 +63,12 @@ void* driverFunction(Entry entry) {
   return found;
 }
 
+uint64_t handedOut() {
+  uint64_t count = 0;
+  for (const auto& function : functions) count += function.load(std::memory_order_relaxed) != nullptr;
+  return count;
+}
+
 bool driverWasUsed() { return used.load(std::memory_order_relaxed); }
 
 }  // namespace octavo::memtrace

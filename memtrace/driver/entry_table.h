@@ -37,6 +37,9 @@ void* handOut(const EntryRow& row, void* function);
 /** The driver's own function: as last handed out, or found in the loaded driver; nullptr when there is none. */
 void* driverFunction(Entry entry);
 
+/** How many of the driver's functions have been handed out as wrappers. */
+uint64_t handedOut();
+
 /** Whether a driver was ever called or asked for through the tracer. */
 bool driverWasUsed();
 

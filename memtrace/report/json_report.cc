@@ -110,6 +110,7 @@ void addJsonReport(Text& text, const Snapshot& snapshot) {
   report.key("seconds").seconds(snapshot.time - tracer().start);
   if (driverWasUsed()) addQuoted(report.key("driver"), addDriverPath);
   else report.key("driver").add("null");
+  report.number("driverFunctions", handedOut());
   addTotals(report, snapshot);
   addKinds(report.key("kinds"));
   addGroups(report.key("unmatched"), snapshot, snapshot.unmatched);

@@ -82,6 +82,8 @@ void reportEnd(const char* reason) {
   if (isFirst()) write(reason, kWait, true, true);
 }
 
+void reportAgain() { reported.store(0); }
+
 void reportCrash(const char* signal) {
   if (isFirst()) write(signal, kCrashPatience, false, true);
 }

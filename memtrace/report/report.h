@@ -6,6 +6,9 @@ namespace octavo::memtrace {
 /** The last report of this process; later calls do nothing. */
 void reportEnd(const char* reason);
 
+/** The process goes on after all (an exec failed): there will be another last report. */
+void reportAgain();
+
 /** The same from a signal handler: without malloc, and not waiting for locks. */
 void reportCrash(const char* signal);
 

@@ -89,6 +89,8 @@ void readSettings() {
   if (!current.children) stopPreloading();
 }
 
+void leaveReports() { setenv(kRootVariable, "0", 1); }
+
 void becomeChild() { current.isRoot = false; }
 
 bool expandPath(const char* pattern, char* path, size_t bytes) {

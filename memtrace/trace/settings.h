@@ -39,6 +39,9 @@ const Settings& settings();
 /** Reads the environment, and marks it for the processes that this one starts. */
 void readSettings();
 
+/** Before an exec: the next program in this process must not write over the reports of this one. */
+void leaveReports();
+
 /** After a fork: this process is not the first any more. */
 void becomeChild();
 
