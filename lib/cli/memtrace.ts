@@ -113,8 +113,11 @@ function preload(): Record<string, string> {
   return { LD_PRELOAD: before ? `${before}:${library}` : library }
 }
 
-/** A local build first, then the shipped file; in the folder that OCTAVO_PREBUILD names, or in the package. */
-function findLibrary(): string {
+/**
+ * The library: a local build first, then the shipped file; in the folder that OCTAVO_PREBUILD names, or in the
+ * package. Throws OCTAVO_NATIVE_MISSING.
+ */
+export function findLibrary(): string {
   const { platform, arch } = process
   const missing = (sentence: string): OctavoError =>
     new OctavoError('OCTAVO_NATIVE_MISSING', sentence)
@@ -148,9 +151,10 @@ async function follow(
   environment: Record<string, string>,
 ): Promise<number> {
   const env = { ...process.env, ...environment }
-  const child = spawn(program, programArguments, { stdio: 'inherit', env })
+  // Before the command runs: a signal must not end us and leave it behind. Listeners run between two turns alone.
   for (const signal of forwarded()) process.on(signal, () => child.kill(signal))
   if (process.stdin.isTTY) for (const signal of ['SIGINT', 'SIGQUIT']) process.on(signal, () => {})
+  const child = spawn(program, programArguments, { stdio: 'inherit', env })
   return new Promise((done) => {
     child.on('error', (error: NodeJS.ErrnoException) => done(notRun(program, error)))
     child.on('exit', (code, signal) => {

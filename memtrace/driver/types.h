@@ -1,6 +1,6 @@
 // The types of the CUDA driver API that the traced functions take, declared by hand so that no toolkit is needed:
 // "CUDA Driver API", section 6.1 (data types). Pointers to structures that are only passed on stay void*.
-// driver/check_prototypes.cc holds them to cudaTypedefs.h where a toolkit is installed.
+// test/unit/memtrace/programs/check_prototypes.cc holds them to cudaTypedefs.h where a toolkit is installed.
 #pragma once
 
 #include <cstddef>
