@@ -10,6 +10,7 @@
 #include "driver/wrappers.h"
 #include "elf/loaded_object.h"
 #include "interpose/libc.h"
+#include "stack/walk.h"
 
 namespace octavo::memtrace {
 
@@ -73,6 +74,7 @@ OCTAVO_EXPORT void* dlvsym(void* handle, const char* name, const char* version) 
 OCTAVO_EXPORT int dlclose(void* handle) {
   const int result = real<Dlclose>(realDlclose, "dlclose")(handle);
   forgetDriver();
+  forgetCode();
   return result;
 }
 

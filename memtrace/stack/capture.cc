@@ -3,6 +3,7 @@
 #include <execinfo.h>
 
 #include "elf/own_code.h"
+#include "stack/walk.h"
 #include "trace/settings.h"
 
 namespace octavo::memtrace {
@@ -10,6 +11,16 @@ namespace octavo::memtrace {
 namespace {
 
 constexpr int kOwnFrames = 12;
+
+/** By libgcc's unwinder, which knows code that was registered while it ran and expressions in tables. */
+void captureByUnwinder(Frames* frames, int maximum) {
+  void* found[kMaximumFrames + kOwnFrames];
+  const int count = backtrace(found, maximum + kOwnFrames);
+  for (int index = 0; index < count && frames->count < maximum; index++) {
+    const auto address = reinterpret_cast<uintptr_t>(found[index]);
+    if (!isOwnCode(address)) frames->add(address);
+  }
+}
 
 }  // namespace
 
@@ -19,11 +30,13 @@ void prepareCapture() {
 }
 
 void captureStack(Frames* frames) {
-  void* found[kMaximumFrames + kOwnFrames];
-  const int count = backtrace(found, settings().frames + kOwnFrames);
-  for (int index = 0; index < count && frames->count < settings().frames; index++) {
-    if (!isOwnCode(reinterpret_cast<uintptr_t>(found[index]))) frames->add(reinterpret_cast<uintptr_t>(found[index]));
-  }
+  const int maximum = settings().frames;
+  const WalkEnd end = walkStack(maximum, frames);
+  if (end.reason != WalkEnd::kUnknownCode) return;
+  Frames other;
+  captureByUnwinder(&other, maximum);
+  if (other.count > frames->count) *frames = other;
+  else endWalksAt(end.address);
 }
 
 }  // namespace octavo::memtrace
