@@ -21,7 +21,7 @@ program that uses libcuda.so.1 (PyTorch, vLLM, a CUDA runtime linked in), on Lin
       --top N              stacks shown (default 20)
       --min-bytes N        sum up stacks that hold less
       --frames N           native frames a stack, 1 to 32 (default 8)
-      --python N           also Python frames, 1 to 32, where the thread holds the interpreter's lock (default none)
+      --python N           also Python frames, 1 to 32 (default none; Python 3.10 or later)
       --live               report on SIGUSR2 as well, and go on
       --term               report when SIGTERM or SIGHUP ends the process
       --no-children        do not trace the programs that COMMAND starts

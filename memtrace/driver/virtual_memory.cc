@@ -54,11 +54,14 @@ Result cuMemRelease(MemoryHandle handle) {
   const Call call;
   if (!call.isProgram()) return call.driver<Entry::cuMemRelease>(handle);
   auto& physical = tracer().physical;
-  const Hold hold(physical.lock());
-  const Result result = call.driver<Entry::cuMemRelease>(handle);
-  Allocation gone;
+  Result result;
   bool known = false;
-  if (result == kSuccess && physical.released(handle, &gone, &known)) ended(gone);
+  {
+    const Hold hold(physical.lock());
+    Allocation gone;
+    result = call.driver<Entry::cuMemRelease>(handle);
+    if (result == kSuccess && physical.released(handle, &gone, &known)) ended(gone);
+  }
   if (!known) freedUnknown(Kind::kPhysical, handle, result);
   return result;
 }

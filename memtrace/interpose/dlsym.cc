@@ -10,6 +10,7 @@
 #include "driver/wrappers.h"
 #include "elf/loaded_object.h"
 #include "interpose/libc.h"
+#include "report/symbol.h"
 #include "stack/walk.h"
 
 namespace octavo::memtrace {
@@ -75,6 +76,7 @@ OCTAVO_EXPORT int dlclose(void* handle) {
   const int result = real<Dlclose>(realDlclose, "dlclose")(handle);
   forgetDriver();
   forgetCode();
+  forgetSymbols();
   return result;
 }
 

@@ -11,6 +11,7 @@
 #include "interpose/signals.h"
 #include "report/standard_error.h"
 #include "stack/capture.h"
+#include "stack/python_reader.h"
 #include "trace/settings.h"
 #include "trace/tracer.h"
 
@@ -25,6 +26,7 @@ void afterForkInChild() {
   startAsChild();
   becomeChild();
   restartSignals();
+  restartPythonReader();
 }
 
 void start() {

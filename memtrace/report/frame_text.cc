@@ -2,6 +2,7 @@
 
 #include "elf/loaded_object.h"
 #include "report/symbol.h"
+#include "stack/python.h"
 #include "trace/tracer.h"
 
 namespace octavo::memtrace {
@@ -20,6 +21,17 @@ void addNativeLine(Text& text, uint64_t address, bool mayAllocate) {
   } else {
     text.hex(address);
   }
+}
+
+void addPythonLine(Text& text, uint64_t frame) {
+  const PythonFrame python = pythonFrame(frame);
+  text.add(python.function).add("  ").add(python.file).add(':').number(python.line);
+}
+
+void addPythonJson(Text& text, uint64_t frame) {
+  const PythonFrame python = pythonFrame(frame);
+  text.add("{\"file\":").quoted(python.file).add(",\"line\":").number(python.line);
+  text.add(",\"function\":").quoted(python.function).add('}');
 }
 
 void addNativeJson(Text& text, uint64_t address, bool mayAllocate) {
@@ -47,7 +59,8 @@ void addStackLines(Text& text, uint32_t stack, bool mayAllocate) {
   }
   for (int index = 0; index < frames.count; index++) {
     text.add("       ");
-    addNativeLine(text, frames.frame[index], mayAllocate);
+    if (isPythonFrame(frames.frame[index])) addPythonLine(text, frames.frame[index]);
+    else addNativeLine(text, frames.frame[index], mayAllocate);
     text.add('\n');
   }
 }
@@ -59,7 +72,8 @@ void addStackJson(Text& text, uint32_t stack, bool mayAllocate) {
   text.add('[');
   for (int index = 0; index < frames.count; index++) {
     if (index > 0) text.add(',');
-    addNativeJson(text, frames.frame[index], mayAllocate);
+    if (isPythonFrame(frames.frame[index])) addPythonJson(text, frames.frame[index]);
+    else addNativeJson(text, frames.frame[index], mayAllocate);
   }
   text.add(']');
 }

@@ -18,8 +18,14 @@ struct Symbol {
   uint64_t offset;
 };
 
-/** The call before `address`, which is where it returns to. Takes the loader's lock. */
+/**
+ * The call before `address`, which is where it returns to: from the loader's tables, which takes its lock, and where
+ * they do not know from the object's file.
+ */
 Symbol symbolAt(uint64_t address);
+
+/** A library was closed: names that lay in it are gone. */
+void forgetSymbols();
 
 /** The name as C++ writes it; as it is where `mayAllocate` is false: the demangler calls malloc. */
 void addName(Text& text, const char* name, bool mayAllocate);

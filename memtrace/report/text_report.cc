@@ -39,8 +39,9 @@ void addTotals(Text& text, const Snapshot& snapshot) {
   const auto& statistics = tracer().statistics;
   text.add("  driver ");
   addDriverPath(text);
-  text.add("\n  ").unsignedNumber(snapshot.allocations).add(" allocations, ").unsignedNumber(snapshot.frees);
-  text.add(" frees, ").unsignedNumber(snapshot.unmatchedAllocations).add(" unmatched (");
+  text.add("\n  ").unsignedNumber(snapshot.allocations);
+  text.add(snapshot.allocations == 1 ? " allocation, " : " allocations, ").unsignedNumber(snapshot.frees);
+  text.add(snapshot.frees == 1 ? " free, " : " frees, ").unsignedNumber(snapshot.unmatchedAllocations).add(" unmatched (");
   text.decimal(snapshot.unmatchedShare(), 2).add(" %): ").bytes(snapshot.unmatchedBytes).add('\n');
   text.add("  device memory: peak ").bytes(statistics.deviceBytes.peak()).add(", now ");
   text.bytes(statistics.deviceBytes.value()).add('\n');
@@ -65,38 +66,51 @@ void addKinds(Text& text) {
   }
 }
 
-void addGroup(Text& text, const Snapshot& snapshot, const Group& group, uint64_t place) {
+enum class Subject { kAllocations, kFrees };
+
+/** `3 device allocations`, `1 stream`, `2 frees of device`. */
+void addSubject(Text& text, const Group& group, Subject subject) {
+  const char* plural = group.count == 1 ? "" : "s";
+  const auto& kind = traitsOf(group.kind);
+  text.unsignedNumber(group.count).add(' ');
+  if (subject == Subject::kFrees) text.add("free").add(plural).add(" of ").add(kind.name);
+  else if (kind.isObject) text.add(kind.name).add(plural);
+  else text.add(kind.name).add(" allocation").add(plural);
+}
+
+void addGroup(Text& text, const Snapshot& snapshot, const Group& group, Subject subject, uint64_t place) {
   text.add("  ").unsignedNumber(place).add(". ");
-  if (!traitsOf(group.kind).isObject) text.unsignedNumber(group.bytes).add(" bytes in ");
-  text.unsignedNumber(group.count).add(' ').add(traitsOf(group.kind).name);
-  if (!traitsOf(group.kind).isObject) text.add(group.count == 1 ? " allocation" : " allocations");
+  if (subject == Subject::kAllocations && !traitsOf(group.kind).isObject) {
+    text.unsignedNumber(group.bytes).add(" bytes in ");
+  }
+  addSubject(text, group, subject);
   text.add(", age ").seconds(snapshot.time - group.newest);
   if (group.count > 1) text.add(" to ").seconds(snapshot.time - group.oldest);
   Frames frames;
-  uint64_t allocations;
-  tracer().stacks.read(group.stack, 100, &frames, &allocations);
-  text.add(" s, of ").unsignedNumber(allocations).add(" from here\n");
+  uint64_t calls;
+  tracer().stacks.read(group.stack, 100, &frames, &calls);
+  text.add(" s, of ").unsignedNumber(calls).add(" from here\n");
   addStackLines(text, group.stack, snapshot.mayAllocate);
 }
 
-void addGroups(Text& text, const Snapshot& snapshot, const char* title, const List<Group>& groups) {
+void addGroups(Text& text, const Snapshot& snapshot, const char* title, Subject subject, const List<Group>& groups) {
   if (groups.size() == 0) return;
   text.add("  ").add(title).add(":\n");
   uint64_t shown = 0;
   uint64_t others = 0;
   uint64_t otherBytes = 0;
   for (const auto& group : groups) {
-    if (shown < settings().top && group.bytes >= settings().minimumBytes) {
-      addGroup(text, snapshot, group, ++shown);
+    const bool isLarge = subject == Subject::kFrees || group.bytes >= settings().minimumBytes;
+    if (shown < settings().top && isLarge) {
+      addGroup(text, snapshot, group, subject, ++shown);
     } else {
       others++;
       otherBytes += group.bytes;
     }
   }
-  if (others > 0) {
-    text.add("  and ").unsignedNumber(others).add(others == 1 ? " more stack: " : " more stacks: ");
-    text.bytes(otherBytes).add('\n');
-  }
+  if (others == 0) return;
+  text.add("  and ").unsignedNumber(others).add(others == 1 ? " more stack: " : " more stacks: ");
+  text.bytes(otherBytes).add('\n');
 }
 
 void addRemark(Text& text, uint64_t count, const char* sentence) {
@@ -121,10 +135,12 @@ void addTextReport(Text& text, const Snapshot& snapshot) {
   }
   addTotals(text, snapshot);
   addKinds(text);
-  addGroups(text, snapshot, "unmatched, by stack", snapshot.unmatched);
-  addGroups(text, snapshot, "ended with their context, never freed", snapshot.endedWithContext);
-  addGroups(text, snapshot, "freed, but no allocation was seen", snapshot.unknownFrees);
-  addGroups(text, snapshot, "refused by the driver: freed twice, or never allocated", snapshot.refusedFrees);
+  const auto allocations = Subject::kAllocations;
+  addGroups(text, snapshot, "unmatched, by stack", allocations, snapshot.unmatched);
+  addGroups(text, snapshot, "ended with their context, never freed", allocations, snapshot.endedWithContext);
+  addGroups(text, snapshot, "freed, but no allocation was seen", Subject::kFrees, snapshot.unknownFrees);
+  addGroups(text, snapshot, "refused by the driver: freed twice, or never allocated", Subject::kFrees,
+            snapshot.refusedFrees);
   addRemarks(text, snapshot);
 }
 

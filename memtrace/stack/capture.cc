@@ -3,6 +3,7 @@
 #include <execinfo.h>
 
 #include "elf/own_code.h"
+#include "stack/python.h"
 #include "stack/walk.h"
 #include "trace/settings.h"
 
@@ -29,14 +30,22 @@ void prepareCapture() {
   backtrace(frames, 2);  // glibc loads libgcc_s on the first call
 }
 
-void captureStack(Frames* frames) {
-  const int maximum = settings().frames;
+namespace {
+
+void captureNative(int maximum, Frames* frames) {
   const WalkEnd end = walkStack(maximum, frames);
   if (end.reason != WalkEnd::kUnknownCode) return;
   Frames other;
   captureByUnwinder(&other, maximum);
   if (other.count > frames->count) *frames = other;
   else endWalksAt(end.address);
+}
+
+}  // namespace
+
+void captureStack(Frames* frames) {
+  captureNative(settings().frames, frames);
+  if (settings().pythonFrames > 0) capturePython(settings().pythonFrames, frames);
 }
 
 }  // namespace octavo::memtrace

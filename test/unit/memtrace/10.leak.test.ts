@@ -25,8 +25,7 @@ onLinux('a traced program', () => {
     })
     expect(summary(report.unmatched)).toEqual([['device', 3, 370368]])
     expect(report.unmatched[0]).toMatchObject({ callsFromStack: 3 })
-    expect(functionsOf(report.unmatched[0])[0]).toBe('plant')
-    expect(functionsOf(report.unmatched[0])).toContain('main')
+    expect(functionsOf(report.unmatched[0]).slice(0, 3)).toEqual(['plant', 'leak', 'main'])
     expect(stderr).toMatch(/13 allocations, 10 frees, 3 unmatched \(23\.07 %\): 362 KiB/)
     expect(stderr).toMatch(
       /1\. 370368 bytes in 3 device allocations, age .* of 3 from here\n +plant\+0x/,
@@ -47,11 +46,12 @@ onLinux('a traced program', () => {
   })
 
   it('that frees twice is told where; a null and a refused allocation count for nothing', () => {
-    const { status, report } = scenario('refused')
+    const { status, stderr, report } = scenario('refused')
     expect(status).toBe(0)
     expect(report).toMatchObject({ allocations: 1, frees: 1, refusedFrees: 1, unknownFrees: 0 })
     expect(summary(report.refusedFreeGroups)).toEqual([['device', 1, 0]])
-    expect(functionsOf(report.refusedFreeGroups[0])).toContain('main')
+    expect(functionsOf(report.refusedFreeGroups[0]).slice(0, 2)).toEqual(['refused', 'main'])
+    expect(stderr).toMatch(/never allocated:\n {2}1\. 1 free of device, age .*\n +refused\+0x/)
   })
 
   it('has every kind of memory told apart, whichever function frees it', () => {
@@ -146,7 +146,7 @@ onLinux('a traced program', () => {
       unknownFrees: 0,
     })
     expect(summary(report.unmatched)).toEqual([['device', 32, 32000]])
-    expect(functionsOf(report.unmatched[0])[0]).toBe('plant')
+    expect(functionsOf(report.unmatched[0]).slice(0, 2)).toEqual(['plant', 'stress'])
   })
 
   it('shows as many stacks and frames as it was asked for', () => {

@@ -84,8 +84,8 @@ export function compileAll(): void {
   mkdirSync(folder, { recursive: true })
   const library = ['-shared', '-fPIC', '-Wl,-Bsymbolic', '-Wl,-soname,libcuda.so.1']
   compile('libcuda.c', 'libcuda.so.1', ...library)
-  compile('scenarios.c', 'scenarios', '-rdynamic', join(folder, 'libcuda.so.1'), '-lpthread')
-  compile('lookup.c', 'lookup', '-rdynamic', '-ldl')
+  compile('scenarios.c', 'scenarios', join(folder, 'libcuda.so.1'), '-lpthread')
+  compile('lookup.c', 'lookup', '-ldl')
 }
 
 export const removeAll = (): void => rmSync(folder, { recursive: true, force: true })
