@@ -1,4 +1,4 @@
-/** The walk by unwind tables against libgcc's unwinder: through libraries, threads, exceptions, alloca. */
+/** The walk by unwind tables against libgcc's unwinder: through callbacks, threads, exceptions, alloca. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ onLinux('a program compiled with', () => {
   beforeAll(() => mkdirSync(folder, { recursive: true }))
   afterAll(removeAll)
 
-  it.each(['-O0', '-O2', '-O2 -fomit-frame-pointer', '-O3 -fno-omit-frame-pointer'])(
+  it.each(['-O0', '-O2 -fomit-frame-pointer', '-O2 -fno-omit-frame-pointer'])(
     '%s has the same stacks by our walk and by the unwinder',
     (flags) => {
       const args = [
@@ -29,7 +29,7 @@ onLinux('a program compiled with', () => {
       const program = compile('compare_stacks.cc', 'compare_stacks', ...args)
       const output = execFileSync(program, { env: environment(), encoding: 'utf8' })
       const [compared, differed, unknown] = output.trim().split(' ').map(Number)
-      expect(compared).toBeGreaterThan(60)
+      expect(compared).toBeGreaterThan(50)
       // The one that our walk leaves to the unwinder is the frame of a signal.
       expect({ differed, unknown }).toEqual({ differed: 0, unknown: 1 })
     },

@@ -3,18 +3,11 @@
 #include <alloca.h>
 #include <execinfo.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <map>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "elf/own_code.h"
 #include "stack/walk.h"
@@ -47,7 +40,7 @@ __attribute__((noinline)) static void compare() {
   if (same) return;
   differed++;
   fprintf(stderr, "ours %d, theirs %d\n", ours.count, count);
-  for (int frame = 0; frame < std::max(ours.count, count); frame++) {
+  for (int frame = 0; frame < ours.count || frame < count; frame++) {
     fprintf(stderr, "  %#lx %p\n", frame < ours.count ? (long)ours.frame[frame] : 0,
             frame < count ? theirs[frame + 1] : nullptr);
   }
@@ -58,19 +51,22 @@ static int comparingOrder(const void* a, const void* b) {
   return *(const int*)a - *(const int*)b;
 }
 
-__attribute__((noinline)) static int withAlloca(int bytes, const std::function<void()>& body) {
+__attribute__((noinline)) static int withAlloca(int bytes, void (*body)(int), int argument) {
   char* memory = (char*)alloca(bytes);  // the stack pointer is not constant: the frame needs a base register
   memset(memory, 1, bytes);
-  body();
+  body(argument);
   return memory[bytes / 2];
 }
 
-__attribute__((noinline, optimize("omit-frame-pointer"))) static int recurse(int depth, double x) {
+static int recurse(int depth, double x);
+static void recurseAgain(int depth) { recurse(depth, depth * 1.5); }
+
+__attribute__((noinline)) static int recurse(int depth, double x) {
   if (depth == 0) {
     compare();
     return (int)x;
   }
-  const int below = depth % 3 == 0 ? withAlloca(depth * 16, [&] { recurse(depth - 1, x * 1.5); })
+  const int below = depth % 3 == 0 ? withAlloca(depth * 16, recurseAgain, depth - 1)
                                    : recurse(depth - 1, x + depth);
   return below + depth;
 }
@@ -81,7 +77,7 @@ struct Closing {
 
 __attribute__((noinline)) static void thrower(int depth) {
   Closing closing;
-  if (depth == 0) throw std::string("deep");
+  if (depth == 0) throw depth;
   thrower(depth - 1);
 }
 
@@ -102,19 +98,14 @@ int main() {
   int numbers[] = {5, 3, 9, 1, 7, 2, 8};
   qsort(numbers, 7, sizeof *numbers, comparingOrder);
   bsearch(numbers, numbers, 7, sizeof *numbers, comparingOrder);
-  std::vector<std::string> words{"c", "a", "b"};
-  std::sort(words.begin(), words.end(), [](const auto& a, const auto& b) { return compare(), a < b; });
-  std::map<int, std::function<void()>> table{{1, compare}, {2, [] { recurse(4, 2.0); }}};
-  for (auto& [key, body] : table) body();
   try {
     thrower(5);
-  } catch (const std::string&) {
+  } catch (int) {
     compare();
   }
   pthread_t thread;
   pthread_create(&thread, nullptr, inThread, nullptr);
   pthread_join(thread, nullptr);
-  std::thread([] { recurse(9, 3.0); }).join();
   signal(SIGUSR1, onSignal);
   raise(SIGUSR1);
   atexit(compare);
