@@ -9,10 +9,13 @@
 #include "driver/wrappers.h"
 #include "interpose/process_end.h"
 #include "interpose/signals.h"
+#include "report/report.h"
 #include "report/standard_error.h"
+#include "report/symbol.h"
 #include "stack/capture.h"
-#include "stack/python_reader.h"
+#include "stack/python.h"
 #include "trace/settings.h"
+#include "trace/thread_state.h"
 #include "trace/tracer.h"
 
 namespace octavo::memtrace {
@@ -23,10 +26,13 @@ enum Stage { kUntouched, kStarting, kStarted };
 constinit std::atomic<int> stage{kUntouched};
 
 void afterForkInChild() {
+  threadState = {};
   startAsChild();
   becomeChild();
   restartSignals();
-  restartPythonReader();
+  abandonPython();
+  abandonSymbols();
+  abandonReport();
 }
 
 void start() {

@@ -21,6 +21,8 @@ constexpr int kCrashPatience = 1000;
 
 /** The process of the last report: a child of fork has one of its own. */
 constinit std::atomic<int> reported{0};
+/** The thread that writes one; 0 for none. */
+constinit std::atomic<uint32_t> writer{0};
 
 /** `text` as the whole file of a pattern, or on stderr when the file cannot be written. */
 void writeFile(const char* pattern, const Text& text) {
@@ -52,6 +54,7 @@ void appendStacks(bool mayAllocate) {
 void write(const char* reason, int patience, bool mayAllocate, bool isLast) {
   if (!driverWasUsed() && !settings().isRoot) return;
   threadState.depth++;
+  writer.store(threadId());
   tracer().events.flush(patience);
   if (isLast && settings().events[0] != '\0' && driverWasUsed()) {
     appendStacks(mayAllocate);
@@ -71,6 +74,7 @@ void write(const char* reason, int patience, bool mayAllocate, bool isLast) {
   }
   text.clear();
   snapshot.release();
+  writer.store(0);
   threadState.depth--;
 }
 
@@ -86,7 +90,11 @@ void reportAgain() { reported.store(0); }
 
 void reportCrash(const char* signal) {
   if (isFirst()) write(signal, kCrashPatience, false, true);
+  // Another thread may be at the last report: two seconds for it. If it is this one, the report itself has failed.
+  for (int waits = 0; waits < 200 && writer.load() != 0 && writer.load() != threadId(); waits++) usleep(10000);
 }
+
+void abandonReport() { writer.store(0); }
 
 void reportLive() { write("live", kWait, true, false); }
 

@@ -12,6 +12,9 @@ void reportAgain();
 /** The same from a signal handler: without malloc, and not waiting for locks. */
 void reportCrash(const char* signal);
 
+/** For the child of a fork. */
+void abandonReport();
+
 /** A report in between; the process goes on. */
 void reportLive();
 

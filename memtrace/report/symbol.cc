@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 
+#include <new>
+
 #include "base/hash_map.h"
 #include "base/list.h"
 #include "base/spin_lock.h"
@@ -73,6 +75,12 @@ void forgetSymbols() {
   const Hold hold(lock);
   known.clear();
   files.clear();
+}
+
+void abandonSymbols() {
+  new (&lock) SpinLock();
+  known = {};
+  files = {};
 }
 
 void addName(Text& text, const char* name, bool mayAllocate) {

@@ -27,6 +27,9 @@ Symbol symbolAt(uint64_t address);
 /** A library was closed: names that lay in it are gone. */
 void forgetSymbols();
 
+/** For the child of a fork. */
+void abandonSymbols();
+
 /** The name as C++ writes it; as it is where `mayAllocate` is false: the demangler calls malloc. */
 void addName(Text& text, const char* name, bool mayAllocate);
 

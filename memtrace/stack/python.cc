@@ -1,5 +1,7 @@
 #include "stack/python.h"
 
+#include <new>
+
 #include "base/hash_map.h"
 #include "base/list.h"
 #include "base/spin_lock.h"
@@ -106,6 +108,14 @@ void capturePython(int maximum, Frames* frames) {
   if (thread == nullptr) return;
   if (thread == python->currentThread()) addPythonFrames(*python, python->threadFrame(thread), maximum, frames);
   else readPythonFrames(*python, thread, maximum, frames);
+}
+
+void abandonPython() {
+  new (&lock) SpinLock();
+  known = {};
+  codes = {};
+  names = {};
+  restartPythonReader();
 }
 
 PythonFrame pythonFrame(uint64_t frame) {

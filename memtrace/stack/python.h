@@ -29,4 +29,7 @@ constexpr bool isPythonFrame(uint64_t frame) { return frame >> 63 != 0; }
 /** What a frame stands for. */
 PythonFrame pythonFrame(uint64_t frame);
 
+/** For the child of a fork: whatever another thread was at, the names begin anew. */
+void abandonPython();
+
 }  // namespace octavo::memtrace

@@ -6,7 +6,7 @@ namespace octavo::memtrace {
 
 bool PhysicalMemory::created(MemoryHandle handle, const Allocation& allocation) {
   return memory_.put(allocation.sequence, {allocation, handle, 1, 0}) != nullptr &&
-         byHandle_.put(handle, allocation.sequence) != nullptr;
+         byHandle_.put(keyOf(handle), allocation.sequence) != nullptr;
 }
 
 size_t PhysicalMemory::firstFrom(DevicePointer address) const {
@@ -25,7 +25,7 @@ bool PhysicalMemory::retained(MemoryHandle handle, DevicePointer address) {
   if (after == 0) return false;
   const uint64_t id = mappings_[after - 1].memory;
   Memory* memory = memory_.find(id);
-  if (memory == nullptr || byHandle_.put(handle, id) == nullptr) return false;
+  if (memory == nullptr || byHandle_.put(keyOf(handle), id) == nullptr) return false;
   memory->references++;
   memory->handle = handle;
   return true;
@@ -40,17 +40,17 @@ bool PhysicalMemory::endIfUnused(uint64_t id, Memory* memory, Allocation* gone) 
 }
 
 bool PhysicalMemory::released(MemoryHandle handle, Allocation* gone, bool* known) {
-  const uint64_t* id = byHandle_.find(handle);
+  const uint64_t* id = byHandle_.find(keyOf(handle));
   Memory* memory = id == nullptr ? nullptr : memory_.find(*id);
   *known = memory != nullptr;
   if (memory == nullptr) return false;
   uint64_t number = *id;
-  if (--memory->references == 0) byHandle_.take(handle, &number);
+  if (--memory->references == 0) byHandle_.take(keyOf(handle), &number);
   return endIfUnused(number, memory, gone);
 }
 
 bool PhysicalMemory::mapped(DevicePointer address, size_t, MemoryHandle handle) {
-  const uint64_t* id = byHandle_.find(handle);
+  const uint64_t* id = byHandle_.find(keyOf(handle));
   Memory* memory = id == nullptr ? nullptr : memory_.find(*id);
   if (memory == nullptr) return true;  // made before we looked, or by a way that is not traced
   if (!mappings_.insert(firstFrom(address), {address, *id})) return false;

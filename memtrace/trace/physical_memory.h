@@ -50,6 +50,9 @@ class PhysicalMemory {
     uint64_t memory;
   };
 
+  /** 0 is no key of a map. */
+  static uint64_t keyOf(MemoryHandle handle) { return handle + 1; }
+
   size_t firstFrom(DevicePointer address) const;
   bool endIfUnused(uint64_t id, Memory* memory, Allocation* gone);
 

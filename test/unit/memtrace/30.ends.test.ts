@@ -67,6 +67,23 @@ onLinux('a traced process', () => {
     expect(stderr.match(/octavo memtrace: process/g)).toHaveLength(2)
   })
 
+  it('may fork while its other threads are in traced calls', () => {
+    const json = join(folder, 'forks.json')
+    const { status } = trace([join(folder, 'scenarios'), 'forks'], ['--json', json])
+    expect(status).toBe(0)
+    expect(readReport(json)).toMatchObject({ unmatchedAllocations: 0, lost: 0, replaced: 0 })
+    const children = childReports('forks.json')
+    expect(children).toHaveLength(30)
+    for (const child of children) {
+      expect(child).toMatchObject({
+        allocations: 2,
+        frees: 1,
+        unmatchedBytes: 2000,
+        complete: true,
+      })
+    }
+  })
+
   it('is not reported on by the child of its vfork', () => {
     const { status, stderr, report } = scenario('vfork')
     expect(status).toBe(0)

@@ -24,6 +24,10 @@ static __thread word current;
 static word primary;
 static int primary_references;
 
+static void lock(void) { pthread_mutex_lock(&mutex); }
+static void unlock(void) { pthread_mutex_unlock(&mutex); }
+__attribute__((constructor)) static void survive_forks(void) { pthread_atfork(lock, unlock, unlock); }
+
 // A new value that lives in a space; the last one freed comes back first.
 static word take(int space) {
   pthread_mutex_lock(&mutex);

@@ -205,6 +205,34 @@ static int forked(void) {
   return waitpid(child, 0, 0) != child;
 }
 
+static volatile int done;
+
+static void *churn(void *argument) {
+  (void)argument;
+  while (!done) use(3000);
+  return 0;
+}
+
+// Forks while other threads are in the middle of traced calls.
+static int forks(void) {
+  pthread_t thread[4];
+  for (int index = 0; index < 4; index++) pthread_create(&thread[index], 0, churn, 0);
+  int failed = 0;
+  for (int round = 0; round < 30; round++) {
+    pid_t child = fork();
+    if (child == 0) {
+      plant(2000);
+      use(100);
+      _exit(5);
+    }
+    int status;
+    failed |= waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 5;
+  }
+  done = 1;
+  for (int index = 0; index < 4; index++) pthread_join(thread[index], 0);
+  return failed;
+}
+
 static int vforked(void) {
   plant(1000);
   pid_t child = vfork();
@@ -256,7 +284,7 @@ static const struct { const char *name; int (*run)(void); } scenarios[] = {
     {"leak", leak}, {"clean", clean}, {"refused", refused}, {"kinds", kinds}, {"objects", objects},
     {"virtual", virtual_memory}, {"context", context}, {"primary", primary}, {"late", late}, {"threads", threads},
     {"exit", end_exit}, {"_exit", end_now}, {"quick_exit", end_quick}, {"abort", end_abort}, {"fault", end_fault},
-    {"term", end_term}, {"fork", forked}, {"vfork", vforked}, {"started", started}, {"replaced", replaced},
+    {"term", end_term}, {"fork", forked}, {"forks", forks}, {"vfork", vforked}, {"started", started}, {"replaced", replaced},
     {"nothing", nothing}, {"waiting", waiting}, {"closed", all_closed},
 };
 
