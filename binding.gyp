@@ -1,6 +1,9 @@
 # The CPU-only source build for machines without cmake: `octavo build` falls back to it.
 {
-  "variables": { "octavo_version": "<!(node -p \"require('./package.json').version\")" },
+  "variables": {
+    "octavo_version": "<!(node -p \"require('./package.json').version\")",
+    "memtrace_libc": "<!(node -p \"process.report.getReport().header.glibcVersionRuntime ? 'glibc' : 'other'\")"
+  },
   "targets": [{
     "target_name": "octavo",
     "sources": ["<!@(node scripts/sources.cjs cpp)"],
@@ -26,5 +29,28 @@
       "GCC_ENABLE_CPP_RTTI": "YES"
     },
     "msvs_settings": { "VCCLCompilerTool": { "AdditionalOptions": ["/std:c++20"], "ExceptionHandling": 1 } }
-  }]
+  }],
+  "conditions": [
+    # memtrace/CMakeLists.txt says why these flags.
+    ["OS=='linux' and target_arch in ['x64', 'arm64'] and memtrace_libc=='glibc'", {
+      "targets": [{
+        "target_name": "octavo-memtrace",
+        "type": "shared_library",
+        "product_prefix": "",
+        "product_extension": "so",
+        "sources": ["<!@(node scripts/sources.cjs memtrace)"],
+        "include_dirs": ["memtrace"],
+        "cflags_cc!": ["-std=gnu++17", "-std=gnu++20", "-O3"],
+        "cflags_cc": [
+          "-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics",
+          "-fno-omit-frame-pointer", "-foptimize-sibling-calls", "-ftls-model=initial-exec", "-ffunction-sections",
+          "-fdata-sections"
+        ],
+        "ldflags": [
+          "-static-libstdc++", "-static-libgcc", "-Wl,--version-script=<(module_root_dir)/memtrace/exports.map",
+          "-Wl,-Bsymbolic", "-Wl,-z,now", "-Wl,-z,nodelete", "-Wl,--gc-sections", "-Wl,--as-needed"
+        ]
+      }]
+    }]
+  ]
 }

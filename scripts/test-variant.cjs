@@ -32,7 +32,7 @@ function buildAsan() {
 
 function buildGyp() {
   mkdirSync(folder, { recursive: true })
-  for (const name of ['package.json', 'binding.gyp', 'cpp', 'scripts']) {
+  for (const name of ['package.json', 'binding.gyp', 'cpp', 'memtrace', 'scripts']) {
     rmSync(join(folder, name), { recursive: true, force: true })
     cpSync(join(root, name), join(folder, name), { recursive: true, preserveTimestamps: true })
   }

@@ -16,6 +16,7 @@ const commands: Record<string, () => Promise<Command>> = {
   chat: () => import('./chat.js'),
   plan: () => import('./plan.js'),
   doctor: () => import('./doctor.js'),
+  memtrace: () => import('./memtrace.js'),
   build: () => import('./build.js'),
 }
 
@@ -25,6 +26,7 @@ const help = `octavo COMMAND [options]
   chat              hold a conversation with a chat model
   plan [MODEL]      say in bytes what a model would take
   doctor            say what is here and whether it works
+  memtrace -- CMD   find what a CUDA program never frees
   build             compile the addon from source
 
 octavo COMMAND --help tells more. --version prints the version.

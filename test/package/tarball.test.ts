@@ -65,6 +65,8 @@ describe('the tarball', () => {
         'binding.gyp',
         'scripts/sources.cjs',
         'cpp/exports.map',
+        'memtrace/CMakeLists.txt',
+        'memtrace/exports.map',
         'dist/index.js',
         'dist/index.d.ts',
         'dist/ops/index.d.ts',
@@ -73,6 +75,7 @@ describe('the tarball', () => {
         'models/stories260k/model.safetensors',
         'models/stories260k/tokenizer.json',
         `prebuilds/${process.platform}-${process.arch}/octavo.glibc.node`,
+        `prebuilds/${process.platform}-${process.arch}/octavo-memtrace.so`,
       ]),
     )
   })
@@ -82,7 +85,9 @@ describe('the tarball', () => {
       .map(({ path }) => path)
       .filter(
         (path) =>
-          !/^(dist|prebuilds|models|cpp|cuda)\/|^scripts\/sources\.cjs$|^[\w.]+$/.test(path),
+          !/^(dist|prebuilds|models|cpp|cuda|memtrace)\/|^scripts\/sources\.cjs$|^[\w.]+$/.test(
+            path,
+          ),
       )
     expect(stray).toEqual([])
     const unwanted = packed.files.filter(({ path }) =>
@@ -104,19 +109,17 @@ describe('the tarball', () => {
     expect(compiled.sort()).toEqual(sources.sort())
   })
 
-  it('carries one binary that loads on any glibc from 2.34 and without a driver', () => {
-    const binary = join(
-      root,
-      'prebuilds',
-      `${process.platform}-${process.arch}`,
-      'octavo.glibc.node',
-    )
-    const check = spawnSync(process.execPath, ['scripts/check-binary.cjs', binary], {
-      cwd: root,
-      encoding: 'utf8',
-    })
-    expect(check.stderr).toBe('')
-    expect(check.status).toBe(0)
+  it('carries binaries that load on any glibc from 2.34 and without a driver', () => {
+    const folder = join(root, 'prebuilds', `${process.platform}-${process.arch}`)
+    const binary = join(folder, 'octavo.glibc.node')
+    for (const file of [binary, join(folder, 'octavo-memtrace.so')]) {
+      const check = spawnSync(process.execPath, ['scripts/check-binary.cjs', file], {
+        cwd: root,
+        encoding: 'utf8',
+      })
+      expect(check.stderr).toBe('')
+      expect(check.status).toBe(0)
+    }
     console.log(
       `tarball ${packed.size} bytes, unpacked ${packed.unpackedSize}, binary ${statSync(binary).size}`,
     )
