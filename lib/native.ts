@@ -225,6 +225,21 @@ export interface NativeLoad {
   onEvents: (events: NativeEvents) => void
 }
 
+/** Native objects of this environment that are alive. */
+export interface NativeLiveObjects {
+  /** loading or loaded */
+  engines: number
+  /** opened through octavo/ops, and their buffers */
+  devices: number
+  buffers: number
+  /** of every device, an engine's too */
+  streams: number
+  events: number
+  graphs: number
+  /** page-locked host buffers */
+  pinned: number
+}
+
 /** What the addon exports. */
 export interface NativeAddon {
   readonly version: string
@@ -237,8 +252,8 @@ export interface NativeAddon {
   loadEngine(load: NativeLoad): { promise: Promise<NativeEngine>; cancel: () => void }
   /** Takes no memory; opens the device for its figures unless they are stated. */
   planMemory(request: NativePlanRequest): NativePlan
-  /** Live native objects of this environment: 0 everywhere after the last dispose (tests assert it). */
-  liveObjects(): { engines: number; devices: number; buffers: number }
+  /** 0 everywhere after the last dispose (tests assert it). */
+  liveObjects(): NativeLiveObjects
   /** The low-level SDK. */
   readonly ops: NativeOps
 }

@@ -6,6 +6,7 @@ import type {
   NativeModelSpec,
   NativeWeightManifest,
 } from '../../lib/native.js'
+import { expectNothingLive } from './nothing-live.js'
 
 export type Region = NativeLedgerLine['region']
 export type OwnerKind = NativeLedgerLine['ownerKind']
@@ -173,4 +174,5 @@ export function openMemory(device = 'cpu'): Memory {
 
 afterEach(() => {
   for (const handle of opened.splice(0)) handle.dispose()
+  expectNothingLive()
 })
