@@ -4,6 +4,12 @@ import { join } from 'node:path'
 import type { NativeAudit } from './audit.js'
 import type { HostMemory } from './host.js'
 import { checkAddon, notFound } from './native-check.js'
+import type {
+  NativeLeakReport,
+  NativeSnapshot,
+  NativeSpill,
+  NativeTraceOptions,
+} from './native-trace.js'
 import type { NativeOps } from './ops/native.js'
 import type { NativePlan } from './plan.js'
 
@@ -84,6 +90,7 @@ export interface NativeEngineOptions {
   kvDType?: NativeDType
   memoryLimit: number
   kvBytes: number
+  trace?: NativeTraceOptions
   /** absent: no ceiling on pinned host memory */
   pinnedLimit?: number
   /** Faults and slowness on purpose, for tests: see EngineTesting in cpp/engine/engine.h. */
@@ -95,6 +102,7 @@ export interface NativeEngineOptions {
     warmUp?: boolean
     contextGrowth?: number
     hostRoot?: string
+    leakBytes?: number
   }
 }
 
@@ -209,6 +217,12 @@ export interface NativeEngine {
   pollHost(): void
   /** Throws OCTAVO_INTERNAL when an invariant is broken. */
   check(): void
+  snapshot(): NativeSnapshot
+  /** 0 … 3. Throws OCTAVO_IO_FAILED when the spill file cannot be made. */
+  setTraceLevel(level: number): void
+  /** The spill file so far, flushed. */
+  traceSpill(): NativeSpill
+  leaks(): NativeLeakReport
   /** Idempotent. Blocks at most one step; memory is free on return; later calls throw OCTAVO_DISPOSED. */
   dispose(): void
   /** The same without blocking the JS thread. */

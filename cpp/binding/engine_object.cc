@@ -74,7 +74,9 @@ Napi::Value plan(EngineHandle& handle, const Napi::CallbackInfo& info) {
 }
 
 Napi::Value snapshot(EngineHandle& handle, const Napi::CallbackInfo& info) {
-  return makeSnapshot(info.Env(), handle.engine().snapshot());
+  Napi::Object made = makeSnapshot(info.Env(), handle.engine().snapshot());
+  made.Get("report").As<Napi::Object>().Set("host", makeHost(info.Env(), handle.engine().host()));
+  return made;
 }
 
 Napi::Value setTraceLevel(EngineHandle& handle, const Napi::CallbackInfo& info) {

@@ -184,9 +184,9 @@ Napi::Object makeSnapshot(Napi::Env env, const EngineSnapshot& snapshot) {
   return made;
 }
 
-Napi::Array makeLeaks(Napi::Env env, const LeakReport& report) {
+Napi::Object makeLeaks(Napi::Env env, const LeakReport& report) {
   Symboliser symbols;
-  Napi::Array made = Napi::Array::New(env, report.leaks.size());
+  Napi::Array leaks = Napi::Array::New(env, report.leaks.size());
   for (uint32_t index = 0; index < report.leaks.size(); ++index) {
     const Leak& leak = report.leaks[index];
     Napi::Object object = Napi::Object::New(env);
@@ -199,8 +199,15 @@ Napi::Array makeLeaks(Napi::Env env, const LeakReport& report) {
     object.Set("sinceNs", number(leak.sinceNanoseconds));
     object.Set("endedNs", number(leak.endedNanoseconds));
     object.Set("stack", makeFrames(env, report.stacks[index], symbols));
-    made.Set(index, object);
+    leaks.Set(index, object);
   }
+  Napi::Object made = Napi::Object::New(env);
+  made.Set("leaks", leaks);
+  made.Set("nowNs", number(report.nowNanoseconds));
+  made.Set("streams", number(report.streams));
+  made.Set("events", number(report.events));
+  made.Set("graphs", number(report.graphs));
+  made.Set("pinned", number(report.pinned));
   return made;
 }
 

@@ -11,8 +11,8 @@ namespace octavo {
 Napi::Object makeTrace(Napi::Env env, const TraceSnapshot& trace);
 /** NativeSnapshot: the trace, the report and the KV blocks. */
 Napi::Object makeSnapshot(Napi::Env env, const EngineSnapshot& snapshot);
-/** NativeLeak[]. */
-Napi::Array makeLeaks(Napi::Env env, const LeakReport& report);
+/** NativeLeakReport. */
+Napi::Object makeLeaks(Napi::Env env, const LeakReport& report);
 /** NativeSpill. */
 Napi::Object makeSpill(Napi::Env env, const SpillReport& spill);
 

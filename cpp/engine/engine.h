@@ -96,6 +96,8 @@ struct EngineSnapshot {
 struct LeakReport {
   std::vector<Leak> leaks;
   std::vector<StackFrames> stacks;  // of each leak; empty where it is not known
+  int64_t nowNanoseconds = 0;       // of the leaks' clock
+  int64_t streams = 0, events = 0, graphs = 0, pinned = 0;  // alive on the device
 };
 
 /**

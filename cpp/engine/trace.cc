@@ -35,6 +35,12 @@ LeakReport Engine::leaks() {
   const auto isLive = [this](Owner owner) { return state_->isLive(owner); };
   LeakReport report;
   report.leaks = findLeaks(state_->allocator->ledger().lines(), trace, isLive);
+  report.nowNanoseconds = trace.nowNanoseconds;
+  const ObjectCounts& objects = *state_->allocator->device().objects();
+  report.streams = objects.count(ObjectKind::kStream);
+  report.events = objects.count(ObjectKind::kEvent);
+  report.graphs = objects.count(ObjectKind::kGraph);
+  report.pinned = objects.count(ObjectKind::kPinned);
   for (const Leak& leak : report.leaks) report.stacks.push_back(trace.stacks[leak.stack]);
   return report;
 }

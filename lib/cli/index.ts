@@ -17,6 +17,7 @@ const commands: Record<string, () => Promise<Command>> = {
   plan: () => import('./plan.js'),
   doctor: () => import('./doctor.js'),
   build: () => import('./build.js'),
+  trace: () => import('./trace.js'),
 }
 
 const help = `octavo COMMAND [options]
@@ -26,6 +27,7 @@ const help = `octavo COMMAND [options]
   plan [MODEL]      say in bytes what a model would take
   doctor            say what is here and whether it works
   build             compile the addon from source
+  trace             look at a memory snapshot
 
 octavo COMMAND --help tells more. --version prints the version.
 ${exitCodesHelp}

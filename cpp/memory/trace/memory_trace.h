@@ -34,8 +34,8 @@ struct TraceSnapshot {
 
 /**
  * Level 0 records nothing and costs one branch a call. 1: one allocation in every `sampleBytes` bytes, with its
- * stack, and its free. 2: every allocation, free, transfer between owners, refusal and end of an owner; stacks
- * where bytes arrive. 3: also segments, snapshots and the stacks of frees, and the spill file.
+ * stack, and its free. 2: every allocation, free, segment, transfer between owners, refusal and end of an owner;
+ * stacks where bytes arrive. 3: also snapshots and the stacks of frees, and the spill file.
  *
  * The table of what is live is kept apart from the ring: a leak is found however many events came after it.
  *

@@ -80,7 +80,7 @@ uint64_t addressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(poi
     event.tag = tags_.intern(tag);
     event.stack = stacks_->intern(frames);
     number(event);
-    if (level() == 3) push(event);
+    push(event);
     if (mapped) {
       live_.map({event.address, bytes, owner, event.tag, event.stack, event.sequence, event.timeNanoseconds, region});
     } else {
