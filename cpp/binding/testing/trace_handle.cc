@@ -134,6 +134,7 @@ Napi::Value TraceHandle::leaks(const Napi::CallbackInfo& info) {
   const TraceSnapshot snapshot = trace().snapshot();
   LeakReport report;
   report.leaks = findLeaks(allocator_->ledger().lines(), snapshot, [&](Owner owner) { return owner != ended; });
+  report.nowNanoseconds = snapshot.nowNanoseconds;
   for (const Leak& leak : report.leaks) report.stacks.push_back(snapshot.stacks[leak.stack]);
   return makeLeaks(info.Env(), report);
 }

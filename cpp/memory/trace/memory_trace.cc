@@ -1,6 +1,8 @@
 // Levels and snapshots; the recording is in record.cc.
 #include "memory/trace/memory_trace.h"
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "memory/trace/event_json.h"
@@ -72,6 +74,7 @@ void MemoryTrace::enter(int level) {
   changed.operation = TraceOperation::kLevelChanged;
   changed.bytes = static_cast<uint64_t>(level);
   number(changed);
+  level_ = std::max(before, level);  // into the spill file if it is one of level 3
   push(changed);
   level_ = level;
   if (level == 0) live_.clear();
