@@ -39,6 +39,7 @@ export function filterEvents(
   return Int32Array.from(found)
 }
 
+const ownerless = ['snapshot', 'levelChanged']
 /** Operations that concern no bytes of a region. */
 const bare = ['ownerEnded', 'snapshot', 'levelChanged']
 
@@ -46,8 +47,10 @@ const bare = ['ownerEnded', 'snapshot', 'levelChanged']
 export function eventTexts(data, i) {
   const { events } = data
   const operation = data.operations[events.operation[i]]
-  const from =
-    events.from[i] < 0 ? '' : `${data.owners[events.from[i]]} / ${data.tags[events.fromTag[i]]} → `
+  const owner = data.owners[events.owner[i]]
+  const other =
+    events.from[i] < 0 ? '' : `${data.owners[events.from[i]]} / ${data.tags[events.fromTag[i]]}`
+  const arrow = operation.startsWith('free') ? `${owner} → ${other}` : `${other} → ${owner}`
   return {
     sequence: `#${events.firstSequence + i}`,
     time: formatTime(events.time[i]),

@@ -1,14 +1,23 @@
 // Bytes over time, stacked: from events to the columns of a chart.
 
+/** In a mapped segment the bytes come from the segment's line, and go back there. */
+function withSegment(from, fromTag, effect) {
+  return from < 0 ? [effect] : [[from, fromTag, -effect[2]], effect]
+}
+
 /** What an event does to the holdings: [[owner, tag, bytes], …]. */
 function effectsOf(data, index) {
   const { operation, owner, tag, bytes, from, fromTag } = data.events
   const size = bytes[index]
   switch (data.operations[operation[index]]) {
-    case 'allocated':
+    case 'segmentMapped':
       return [[owner[index], tag[index], size]]
-    case 'freeCompleted':
+    case 'segmentUnmapped':
       return [[owner[index], tag[index], -size]]
+    case 'allocated':
+      return withSegment(from[index], fromTag[index], [owner[index], tag[index], size])
+    case 'freeCompleted':
+      return withSegment(from[index], fromTag[index], [owner[index], tag[index], -size])
     case 'transferred':
       return [
         [from[index], fromTag[index], -size],

@@ -56,7 +56,7 @@ export function buildEvents(trace: NativeTrace): SnapshotEvent[] {
       stack: events.stack[i]!,
       thread: events.thread[i]!,
     }
-    if (operation === 'transferred') {
+    if (operation === 'transferred' || events.fromTag[i] !== 0) {
       event.from = { kind: ownerKinds[events.fromKind[i]!]!, id: events.fromId[i]! }
       event.fromTag = tags[events.fromTag[i]!]!
     }

@@ -45,7 +45,10 @@ export interface SnapshotEvent {
   stack: number
   /** As the operating system numbers threads. */
   thread: number
-  /** 'transferred': who had the bytes before. */
+  /**
+   * 'transferred': who had the bytes before. 'allocated', 'freeRequested' and 'freeCompleted' in a mapped segment:
+   * whose line the segment is, which gives the bytes and gets them back. Else absent.
+   */
   from?: SnapshotOwner
   fromTag?: string
 }

@@ -68,7 +68,7 @@ std::string eventLine(const TraceEvent& event, const std::vector<std::string>& t
                 event.address, event.bytes, ownerKindName(event.owner.kind), event.owner.id, event.thread, event.stack);
   std::string line = numbers;
   line += event.tag == 0 ? "null" : quoted(nameOf(event.tag, tags));
-  if (event.operation == TraceOperation::kTransferred) {
+  if (event.operation == TraceOperation::kTransferred || event.fromTag != 0) {
     line += std::string(",\"from\":{\"kind\":\"") + ownerKindName(event.from.kind) +
             "\",\"id\":" + std::to_string(event.from.id) + "},\"fromTag\":" + quoted(nameOf(event.fromTag, tags));
   }

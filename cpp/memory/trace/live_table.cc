@@ -1,6 +1,7 @@
 #include "memory/trace/live_table.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/error.h"
 
@@ -8,14 +9,10 @@ namespace octavo {
 
 void LiveTable::add(const LiveAllocation& allocation) {
   remove(allocation.address);  // its free was not seen
+  allocations_.emplace(allocation.address, allocation);
+  if (allocation.fromTag != 0) take({allocation.from, allocation.region, allocation.fromTag}, allocation.bytes);
   give({allocation.owner, allocation.region, allocation.tag, allocation.bytes, allocation.stack,
         allocation.sequence, allocation.timeNanoseconds});
-  try {
-    allocations_.emplace(allocation.address, allocation);
-  } catch (...) {
-    take({allocation.owner, allocation.region, allocation.tag}, allocation.bytes);
-    throw;
-  }
 }
 
 LiveAllocation* LiveTable::find(uint64_t address) {
@@ -26,14 +23,24 @@ LiveAllocation* LiveTable::find(uint64_t address) {
 void LiveTable::remove(uint64_t address) {
   const auto found = allocations_.find(address);
   if (found == allocations_.end()) return;
-  const LiveAllocation& gone = found->second;
-  take({gone.owner, gone.region, gone.tag}, gone.bytes);
+  const LiveAllocation gone = found->second;
   allocations_.erase(found);
+  const uint64_t taken = take({gone.owner, gone.region, gone.tag}, gone.bytes);
+  if (gone.fromTag != 0) give({gone.from, gone.region, gone.fromTag, taken, 0, gone.sequence, gone.timeNanoseconds});
+}
+
+const LiveSegment* LiveTable::segmentAt(uint64_t address) const {
+  const auto after = segments_.upper_bound(address);
+  if (after == segments_.begin()) return nullptr;
+  const LiveSegment& before = std::prev(after)->second;
+  return address < before.address + before.bytes ? &before : nullptr;
 }
 
 void LiveTable::map(const LiveSegment& segment) {
   unmap(segment.address, segment.bytes);  // mapped before, the unmapping not seen
   segments_.emplace(segment.address, segment);
+  give({segment.owner, segment.region, segment.tag, segment.bytes, segment.stack, segment.sequence,
+        segment.timeNanoseconds});
 }
 
 void LiveTable::unmap(uint64_t address, uint64_t bytes) {
@@ -48,6 +55,7 @@ void LiveTable::unmap(uint64_t address, uint64_t bytes) {
       continue;
     }
     at = segments_.erase(at);
+    take({cut.owner, cut.region, cut.tag}, std::min(cutEnd, end) - std::max(cut.address, address));
     if (cut.address < address) {
       LiveSegment before = cut;
       before.bytes = address - cut.address;
@@ -83,8 +91,10 @@ void LiveTable::give(const Holding& more) {
   if (more.bytes == 0) return;
   Holding& holding = holdings_[{more.owner, more.region, more.tag}];
   const uint64_t bytes = holding.bytes + more.bytes;
+  const StackId stack = more.stack == 0 ? holding.stack : more.stack;  // what comes back has none
   holding = more;
   holding.bytes = bytes;
+  holding.stack = stack;
 }
 
 uint64_t LiveTable::take(const Key& key, uint64_t bytes) {

@@ -21,9 +21,14 @@ struct LiveAllocation {
   uint32_t thread = 0;
   Region region = Region::kWorkspace;
   bool freeRequested = false;
+  Owner from;                    // with fromTag: of the segment it lies in, whose bytes these were
+  TagId fromTag = 0;
 };
 
-/** Physical memory as it was mapped; an allocation outside every segment is one of its own. */
+/**
+ * Physical memory as it was mapped, and the ledger line that it entered: an allocation in it takes its bytes from
+ * that line. An allocation outside every segment is one of its own.
+ */
 struct LiveSegment {
   uint64_t address = 0, bytes = 0;
   Owner owner;
@@ -60,6 +65,8 @@ class LiveTable {
   /** nullptr when the address is not known. */
   LiveAllocation* find(uint64_t address);
   void remove(uint64_t address);
+  /** The mapped segment with that address in it; nullptr when there is none. */
+  const LiveSegment* segmentAt(uint64_t address) const;
   void map(const LiveSegment& segment);
   /** Any part of what is mapped; segments are cut where it ends. */
   void unmap(uint64_t address, uint64_t bytes);

@@ -42,6 +42,9 @@ struct TraceSnapshot {
  * Thread-safe. Recording never throws. Under 1 µs an event at level 2; at level 3 the thread that records also
  * writes the file. Call the record functions inside whatever lock orders the use of an address: `freeCompleted`
  * before another thread can be handed it, `allocated` after it is this caller's.
+ *
+ * What enters the ledger is told by `allocated` or, for pages that allocations will lie in, by `segmentMapped`; an
+ * allocation in a mapped segment takes its bytes from the segment's line, and no `transferred` goes with it.
  */
 class MemoryTrace {
  public:
@@ -103,6 +106,7 @@ class MemoryTrace {
   void enter(int level);
   bool isSampled(size_t bytes) noexcept;
   void number(TraceEvent& event) noexcept;
+  void takeFromSegment(TraceEvent& event) const noexcept;
   void push(const TraceEvent& event) noexcept;
   void spill(const TraceEvent& event);
 

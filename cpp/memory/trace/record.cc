@@ -28,11 +28,12 @@ uint64_t addressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(poi
     event.owner = owner;
     event.tag = tags_.intern(tag);
     event.stack = stacks_->intern(frames);
+    takeFromSegment(event);
     number(event);
     push(event);
     const uint64_t standsFor = level() == 1 ? sampledBytes_ : bytes;
     live_.add({event.address, bytes, standsFor, owner, event.tag, event.stack, event.sequence, event.timeNanoseconds,
-               event.thread, region});
+               event.thread, region, false, event.from, event.fromTag});
   } catch (const std::exception&) {
     ++dropped_;
   }
@@ -53,6 +54,7 @@ uint64_t addressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(poi
     event.owner = owner;
     event.tag = tags_.intern(tag);
     event.stack = stacks_->intern(frames);
+    takeFromSegment(event);
     number(event);
     push(event);
     if (operation == TraceOperation::kFreeCompleted) {
@@ -155,6 +157,13 @@ bool MemoryTrace::isSampled(size_t bytes) noexcept {
   sampledBytes_ = sinceSample_;
   sinceSample_ = 0;
   return true;
+}
+
+void MemoryTrace::takeFromSegment(TraceEvent& event) const noexcept {
+  const LiveSegment* const segment = live_.segmentAt(event.address);
+  if (!segment) return;
+  event.from = segment->owner;
+  event.fromTag = segment->tag;
 }
 
 void MemoryTrace::number(TraceEvent& event) noexcept {

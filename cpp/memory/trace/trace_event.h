@@ -33,7 +33,9 @@ struct TraceEvent {
   uint64_t address = 0;       // 0: none
   uint64_t bytes = 0;
   Owner owner;                // who has them, had them, or asked
-  Owner from;                 // kTransferred: who had them before
+  // kTransferred: who had them before. Allocated and freed in a mapped segment: whose line the segment is, which
+  // gives the bytes and gets them back; then fromTag is not 0.
+  Owner from;
   TagId tag = 0, fromTag = 0;
   StackId stack = 0;
   uint32_t thread = 0;        // as the system numbers it
