@@ -15,7 +15,7 @@
     ],
     "cflags!": ["-fno-exceptions"],
     "cflags_cc!": ["-fno-exceptions", "-fno-rtti", "-std=gnu++17", "-std=gnu++20"],
-    "cflags_cc": ["-std=c++20", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"],
+    "cflags_cc": ["-std=c++20", "-fno-omit-frame-pointer", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"],
     "conditions": [
       # gcc 12 is wrong about "text" + std::string (PR 105651); clang does not know the warning by name.
       ["OS=='linux'", {

@@ -41,6 +41,17 @@ export default defineConfig(
     },
   },
   {
+    files: ['viewer/*.mjs'],
+    languageOptions: {
+      globals: Object.fromEntries(
+        ['document', 'window', 'getComputedStyle', 'requestAnimationFrame'].map((name) => [
+          name,
+          'readonly',
+        ]),
+      ),
+    },
+  },
+  {
     files: ['**/*.cjs', '**/*.mjs'],
     languageOptions: {
       globals: Object.fromEntries(

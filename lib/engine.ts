@@ -11,11 +11,14 @@ import { readPlanOptions, type PlanOptions } from './options/plan-options.js'
 import { checkPromptLength } from './options/generate-settings.js'
 import { invalid, OptionReader } from './options/reader.js'
 import { memoryPlan, type MemoryPlan } from './plan.js'
+import { traceLevels, type TraceLevel } from './options/trace-options.js'
 import { promptIds } from './prompt.js'
 import { EngineState } from './runtime/engine-state.js'
 import { creationStack, unwatch, watch } from './runtime/leaks.js'
 import { ScoreRequest, type Logits } from './runtime/score-request.js'
 import { Session } from './session.js'
+import { buildLeaks, buildSnapshot } from './trace/build.js'
+import type { LeakReport, MemorySnapshot } from './trace/snapshot.js'
 import type { Tokenizer } from './text/types.js'
 
 /** Options of `engine.memory`. */
@@ -224,6 +227,57 @@ export class Engine {
   plan(): MemoryPlan {
     this.#state.assertOpen()
     return memoryPlan(this.#state.native.plan({ contextTokens: 0, sessions: 1 }))
+  }
+
+  /**
+   * Every segment, block, owner, stack and event that the trace has, with the statistics of `memory()`: plain
+   * data for JSON.stringify, `octavo trace view` and `octavo trace export`. Traced from the load on with
+   * `memory: { trace: 2 }`; at level 0 it holds the statistics and the KV blocks. O(events kept).
+   * Throws OCTAVO_DISPOSED.
+   *
+   * @example
+   * ```ts
+   * import { Engine } from 'octavo'
+   * await using engine = await Engine.load(undefined, { memory: { trace: 2 } })
+   * using session = engine.createSession()
+   * await session.generate('Tom had a red ball', { maxNewTokens: 20 }).result
+   * const { segments, events } = engine.memorySnapshot()
+   * console.log(segments.length, events.at(-1)?.operation)
+   * ```
+   */
+  memorySnapshot(): MemorySnapshot {
+    this.#state.assertOpen()
+    try {
+      const native = this.#state.native.snapshot()
+      this.#state.warnOfSpill(() => native.trace.spill)
+      return buildSnapshot(this.device, native, new Date())
+    } catch (error) {
+      throw fromNative(error)
+    }
+  }
+
+  /**
+   * How much is recorded from now on. What is allocated while the level is 0 is not known later.
+   * Throws OCTAVO_INVALID_ARGUMENT, OCTAVO_IO_FAILED (the spill file cannot be made), OCTAVO_OUT_OF_MEMORY (no
+   * host memory for the ring), OCTAVO_DISPOSED; the level stays as it was then.
+   */
+  setTraceLevel(level: TraceLevel): void {
+    this.#state.assertOpen()
+    if (!traceLevels.includes(level)) throw invalid('level', level, 'one of 0, 1, 2, 3')
+    try {
+      this.#state.native.setTraceLevel(level)
+    } catch (error) {
+      throw fromNative(error)
+    }
+  }
+
+  /**
+   * What sessions and requests that are over still hold: nothing, unless octavo has a bug. The ledger finds it
+   * at every trace level; level 2 adds where it was allocated. Throws OCTAVO_DISPOSED.
+   */
+  leaks(): LeakReport {
+    this.#state.assertOpen()
+    return buildLeaks(this.#state.native.leaks())
   }
 
   /** Verifies that plan, allocator, ledger and KV pool agree. Throws OCTAVO_INTERNAL where not, OCTAVO_DISPOSED. */

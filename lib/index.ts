@@ -24,6 +24,7 @@ export type {
 } from './options/engine-options.js'
 export type { AssumedMemory, PlanOptions } from './options/plan-options.js'
 export type { MemoryPlan, PlanItem, PlanMisfit } from './plan.js'
+export type { TraceLevel, TraceOptions, TraceSpillOptions } from './options/trace-options.js'
 export type { ChatOptions, GenerateOptions, Prompt } from './options/generate-options.js'
 export type { Piece, TokenLogprob } from './runtime/pieces.js'
 export type { FinishReason, GenerationResult, Timings, Usage } from './runtime/result.js'
@@ -36,5 +37,18 @@ export type {
   RegionReport,
   SessionReport,
 } from './memory.js'
+export type {
+  Leak,
+  LeakReport,
+  MemorySnapshot,
+  SnapshotBlock,
+  SnapshotEvent,
+  SnapshotHolding,
+  SnapshotOwner,
+  SnapshotSegment,
+  StackFrame,
+  TraceOperation,
+  TraceReport,
+} from './trace/snapshot.js'
 export type { ChatMessage, ChatTemplateOptions, Detokenizer, Tokenizer } from './text/types.js'
 export type { GenerationDefaults } from './checkpoint/types.js'

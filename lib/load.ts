@@ -12,8 +12,10 @@ import {
   type NativeEngineOptions,
   type NativeLoad,
 } from './native.js'
+import type { NativeTraceOptions } from './native-trace.js'
 import type { EngineSettings, LoadProgress } from './options/engine-options.js'
 import type { PlanSettings } from './options/plan-options.js'
+import type { TraceSettings } from './options/trace-options.js'
 import { memoryPlan, type MemoryPlan } from './plan.js'
 import { onAbort } from './runtime/abort.js'
 import { EngineState } from './runtime/engine-state.js'
@@ -28,6 +30,11 @@ function limitBytes(limit: number, totalBytes: () => number): number {
   return limit > 1 ? limit : Math.floor(limit * totalBytes())
 }
 
+function nativeTrace({ spill, ...trace }: TraceSettings): NativeTraceOptions {
+  if (spill === null) return { ...trace, spillBytes: 0 }
+  return { ...trace, spillPath: spill.path, spillBytes: spill.maxBytes }
+}
+
 /** Settings as the runtime takes them. */
 function nativeOptions(settings: EngineSettings, totalBytes: () => number): NativeEngineOptions {
   const { maxSequences, maxBatchTokens, blockSize, dtype, kvDType, pinnedBytes } = settings
@@ -39,6 +46,7 @@ function nativeOptions(settings: EngineSettings, totalBytes: () => number): Nati
     ...(kvDType !== null && { kvDType }),
     memoryLimit: limitBytes(settings.limit, totalBytes),
     kvBytes: settings.kvBytes ?? 0,
+    trace: nativeTrace(settings.trace),
     ...(pinnedBytes !== null && { pinnedLimit: pinnedBytes }),
   }
 }

@@ -4,6 +4,12 @@ import { join } from 'node:path'
 import type { NativeAudit } from './audit.js'
 import type { HostMemory } from './host.js'
 import { checkAddon, notFound } from './native-check.js'
+import type {
+  NativeLeakReport,
+  NativeSnapshot,
+  NativeSpill,
+  NativeTraceOptions,
+} from './native-trace.js'
 import type { NativeOps } from './ops/native.js'
 import type { NativePlan } from './plan.js'
 
@@ -84,6 +90,7 @@ export interface NativeEngineOptions {
   kvDType?: NativeDType
   memoryLimit: number
   kvBytes: number
+  trace?: NativeTraceOptions
   /** absent: no ceiling on pinned host memory */
   pinnedLimit?: number
   /** Faults and slowness on purpose, for tests: see EngineTesting in cpp/engine/engine.h. */
@@ -95,6 +102,7 @@ export interface NativeEngineOptions {
     warmUp?: boolean
     contextGrowth?: number
     hostRoot?: string
+    leakBytes?: number
   }
 }
 
@@ -209,6 +217,12 @@ export interface NativeEngine {
   pollHost(): void
   /** Throws OCTAVO_INTERNAL when an invariant is broken. */
   check(): void
+  snapshot(): NativeSnapshot
+  /** 0 … 3. Throws OCTAVO_IO_FAILED when the spill file cannot be made. */
+  setTraceLevel(level: number): void
+  /** The spill file so far, flushed. */
+  traceSpill(): NativeSpill
+  leaks(): NativeLeakReport
   /** Idempotent. Blocks at most one step; memory is free on return; later calls throw OCTAVO_DISPOSED. */
   dispose(): void
   /** The same without blocking the JS thread. */
@@ -225,6 +239,21 @@ export interface NativeLoad {
   onEvents: (events: NativeEvents) => void
 }
 
+/** Native objects of this environment that are alive. */
+export interface NativeLiveObjects {
+  /** loading or loaded */
+  engines: number
+  /** opened through octavo/ops, and their buffers */
+  devices: number
+  buffers: number
+  /** of every device, an engine's too */
+  streams: number
+  events: number
+  graphs: number
+  /** page-locked host buffers */
+  pinned: number
+}
+
 /** What the addon exports. */
 export interface NativeAddon {
   readonly version: string
@@ -237,8 +266,8 @@ export interface NativeAddon {
   loadEngine(load: NativeLoad): { promise: Promise<NativeEngine>; cancel: () => void }
   /** Takes no memory; opens the device for its figures unless they are stated. */
   planMemory(request: NativePlanRequest): NativePlan
-  /** Live native objects of this environment: 0 everywhere after the last dispose (tests assert it). */
-  liveObjects(): { engines: number; devices: number; buffers: number }
+  /** 0 everywhere after the last dispose (tests assert it). */
+  liveObjects(): NativeLiveObjects
   /** The low-level SDK. */
   readonly ops: NativeOps
 }

@@ -33,7 +33,7 @@ function checkIncludes(file) {
   })
 }
 
-const sources = ['lib', 'cpp', 'cuda', 'memtrace', 'test', 'scripts'].flatMap(sourceFiles)
+const sources = ['lib', 'viewer', 'cpp', 'cuda', 'memtrace', 'test', 'scripts'].flatMap(sourceFiles)
 const native = sources.filter((file) => /^(cpp|cuda)\//.test(file))
 
 const forbidden = [

@@ -4,7 +4,7 @@ const { readFileSync } = require('node:fs')
 const { sourceFiles } = require('./source-files.cjs')
 
 const limit = 500
-const folders = ['lib', 'cpp', 'cuda', 'memtrace', 'test', 'scripts']
+const folders = ['lib', 'viewer', 'cpp', 'cuda', 'memtrace', 'test', 'scripts']
 
 function countLines(file) {
   return { file, lines: readFileSync(file, 'utf8').split('\n').length - 1 }

@@ -24,6 +24,10 @@ Napi::Value liveObjects(const Napi::CallbackInfo& info) {
     counts.Set("engines", data.liveEngines ? data.liveEngines() : 0);
     counts.Set("devices", static_cast<double>(data.ops.devices()));
     counts.Set("buffers", static_cast<double>(data.ops.buffers()));
+    counts.Set("streams", static_cast<double>(data.objects->count(ObjectKind::kStream)));
+    counts.Set("events", static_cast<double>(data.objects->count(ObjectKind::kEvent)));
+    counts.Set("graphs", static_cast<double>(data.objects->count(ObjectKind::kGraph)));
+    counts.Set("pinned", static_cast<double>(data.objects->count(ObjectKind::kPinned)));
     return counts;
   });
 }

@@ -6,12 +6,15 @@
 #include <functional>
 #include <memory>
 
+#include "binding/device_objects.h"
 #include "binding/ops_table.h"
 
 namespace octavo {
 
 struct AddonData {
-  OpsTable ops;
+  /** Of every device that was opened here. */
+  std::shared_ptr<DeviceObjects> objects = std::make_shared<DeviceObjects>();
+  OpsTable ops{objects};
   /** The engine binding's own state and its count of live engines; set by initEngine. */
   std::shared_ptr<void> engines;
   std::function<int()> liveEngines;

@@ -27,9 +27,24 @@ EngineTesting readTesting(const Fields& testing) {
   if (testing.has("hostRoot")) read.hostRoot = testing.text("hostRoot");
   if (testing.has("contextGrowth")) read.contextGrowth = testing.size("contextGrowth");
   if (testing.has("warmUp")) read.warmUp = testing.flag("warmUp");
+  if (testing.has("leakBytes")) read.leakBytes = testing.size("leakBytes");
   if (testing.has("stepMicroseconds")) read.stepMicroseconds = testing.int32("stepMicroseconds");
   return read;
 }
+
+}  // namespace
+
+TraceOptions readTrace(const Fields& trace) {
+  TraceOptions read;
+  read.level = trace.int32("level");
+  read.ringEvents = trace.size("ringEvents");
+  read.sampleBytes = trace.size("sampleBytes");
+  if (trace.has("spillPath")) read.spillPath = trace.text("spillPath");
+  read.spillBytes = trace.size("spillBytes");
+  return read;
+}
+
+namespace {
 
 EngineOptions readOptions(const Fields& options) {
   EngineOptions read;
@@ -41,6 +56,7 @@ EngineOptions readOptions(const Fields& options) {
   read.memoryLimit = options.size("memoryLimit");
   read.kvBytes = options.size("kvBytes");
   if (options.has("pinnedLimit")) read.pinnedLimit = options.size("pinnedLimit");
+  if (options.has("trace")) read.trace = readTrace(options.fields("trace"));
   if (options.has("testing")) read.testing = readTesting(options.fields("testing"));
   return read;
 }
@@ -133,6 +149,10 @@ RequestSpec readRequest(const Napi::Value& request) {
 
 uint64_t readId(const Napi::Value& value, const char* name) {
   return static_cast<uint64_t>(wholeNumber(value, name, 0, kLargestSafe));
+}
+
+int readTraceLevel(const Napi::Value& value) {
+  return static_cast<int>(wholeNumber(value, "level", 0, kMostTraceLevel));
 }
 
 int32_t readCount(const Napi::Value& value, const char* name) {

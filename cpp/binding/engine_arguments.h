@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "binding/arguments.h"
 #include "engine/memory_plan.h"
 
 namespace octavo {
@@ -33,6 +34,8 @@ LoadArguments readLoad(const Napi::Value& load);
 PlanArguments readPlanRequest(const Napi::Value& request);
 PlanDemand readDemand(const Napi::Value& demand);
 RequestSpec readRequest(const Napi::Value& request);
+TraceOptions readTrace(const Fields& trace);
+int readTraceLevel(const Napi::Value& value);
 /** A session or request id. */
 uint64_t readId(const Napi::Value& value, const char* name);
 /** A whole number from 1. */

@@ -41,6 +41,7 @@ void initEngine(Napi::Env env, Napi::Object exports) {
   module->constructor = Napi::Persistent(defineEngineClass(env));
   module->constructor.SuppressDestruct();  // the environment frees it
   AddonData& data = AddonData::of(env);
+  module->objects = data.objects;
   data.engines = module;
   data.liveEngines = [module] { return static_cast<int>(module->live); };
   const auto load = [module](const Napi::CallbackInfo& info) {

@@ -45,6 +45,7 @@ void EngineHandle::runLoad(LoadArguments arguments) {
   try {
     std::shared_ptr<Device> device = openDevice(arguments.device, arguments.threads);
     deviceId_ = device->info().id;
+    module_->objects->watch(*device);
     engine_ = Engine::load(std::move(device), std::move(arguments.spec), std::move(arguments.manifest),
                            arguments.options, progress, loadCancelled_, [this] { waker_.wake(); });
   } catch (const Error& error) {

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "binding/device_objects.h"
 #include "binding/engine_arguments.h"
 #include "binding/js_waker.h"
 #include "engine/engine.h"
@@ -21,6 +22,7 @@ namespace octavo {
 struct EngineModule {
   Napi::FunctionReference constructor;  // of NativeEngine
   std::atomic<int64_t> live{0};         // engines loading or loaded
+  std::shared_ptr<DeviceObjects> objects;
 };
 
 /**

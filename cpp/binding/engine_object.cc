@@ -9,6 +9,7 @@
 #include "binding/engine_results.h"
 #include "binding/host_results.h"
 #include "binding/plan_results.h"
+#include "binding/trace_values.h"
 
 namespace octavo {
 
@@ -72,6 +73,25 @@ Napi::Value plan(EngineHandle& handle, const Napi::CallbackInfo& info) {
   return makePlan(info.Env(), handle.engine().plan(), readDemand(info[0]));
 }
 
+Napi::Value snapshot(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  Napi::Object made = makeSnapshot(info.Env(), handle.engine().snapshot());
+  made.Get("report").As<Napi::Object>().Set("host", makeHost(info.Env(), handle.engine().host()));
+  return made;
+}
+
+Napi::Value setTraceLevel(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  handle.engine().setTraceLevel(readTraceLevel(info[0]));
+  return info.Env().Undefined();
+}
+
+Napi::Value traceSpill(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  return makeSpill(info.Env(), handle.engine().traceSpill());
+}
+
+Napi::Value leaks(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  return makeLeaks(info.Env(), handle.engine().leaks());
+}
+
 Napi::Value check(EngineHandle& handle, const Napi::CallbackInfo& info) {
   handle.engine().check();
   return info.Env().Undefined();
@@ -127,6 +147,8 @@ Napi::Function defineEngineClass(Napi::Env env) {
       method("grant", call<grant>),                 method("report", call<report>),
       method("plan", call<plan>),                   method("check", call<check>),
       method("audit", call<audit>),                 method("pollHost", call<pollHost>),
+      method("snapshot", call<snapshot>),           method("setTraceLevel", call<setTraceLevel>),
+      method("traceSpill", call<traceSpill>),       method("leaks", call<leaks>),
       method("dispose", call<dispose>),             method("disposeAsync", call<disposeAsync>)};
   napi_value constructor = nullptr;
   const napi_status status = napi_define_class(env, "NativeEngine", NAPI_AUTO_LENGTH, construct, nullptr,

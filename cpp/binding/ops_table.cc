@@ -23,6 +23,7 @@ OpsTable::~OpsTable() {
 Handle OpsTable::open(const std::string& id, int threads) {
   auto opened = std::make_shared<OpenDevice>();
   opened->allocator = DeviceAllocator::create(openDevice(id, threads));
+  objects_->watch(opened->device());
   opened->stream = opened->device().createStream();
   opened->handle = next_++;
   devices_[opened->handle] = opened;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "binding/device_objects.h"
 #include "memory/allocator.h"
 #include "ops/ops.h"
 
@@ -33,7 +34,7 @@ struct Buffer {
 /** JS thread only. Whatever is still open is released with the table. */
 class OpsTable {
  public:
-  OpsTable() = default;
+  explicit OpsTable(std::shared_ptr<DeviceObjects> objects) : objects_(std::move(objects)) {}
   ~OpsTable();
   OpsTable(const OpsTable&) = delete;
   OpsTable& operator=(const OpsTable&) = delete;
@@ -56,6 +57,7 @@ class OpsTable {
   size_t buffers() const { return buffers_.size(); }
 
  private:
+  std::shared_ptr<DeviceObjects> objects_;
   std::map<Handle, std::shared_ptr<OpenDevice>> devices_;
   std::map<Handle, Buffer> buffers_;
   Handle next_ = 1;

@@ -20,14 +20,22 @@ constexpr size_t kUncheckedBytes = 1 << 20;  // smaller requests are not worth r
 /** Nothing is ever pending: the work was done in the call that asked for it. */
 class CpuStream final : public Stream {
  public:
+  explicit CpuStream(const Device& device) : counted_(device.objects(), ObjectKind::kStream) {}
   void synchronize() override {}
+
+ private:
+  CountedObject counted_;
 };
 
 class CpuEvent final : public Event {
  public:
+  explicit CpuEvent(const Device& device) : counted_(device.objects(), ObjectKind::kEvent) {}
   void record(Stream&) override {}
   bool query() override { return true; }
   void synchronize() override {}
+
+ private:
+  CountedObject counted_;
 };
 
 int checkedThreads(int threads) {
@@ -78,13 +86,21 @@ std::unique_ptr<AddressRange> CpuDevice::reserveAddresses(size_t pages) {
   return range ? std::move(range) : reserveWholeRange(*this, pages);
 }
 
-void* CpuDevice::allocatePinnedRaw(size_t bytes) { return allocateHost(bytes); }
+void* CpuDevice::allocatePinnedRaw(size_t bytes) {
+  void* const pointer = allocateHost(bytes);
+  if (pointer) objects()->add(ObjectKind::kPinned);
+  return pointer;
+}
 
-void CpuDevice::freePinnedRaw(void* pointer, size_t bytes) noexcept { freeHost(pointer, bytes); }
+void CpuDevice::freePinnedRaw(void* pointer, size_t bytes) noexcept {
+  if (!pointer) return;
+  freeHost(pointer, bytes);
+  objects()->remove(ObjectKind::kPinned);
+}
 
-std::unique_ptr<Stream> CpuDevice::createStream() { return std::make_unique<CpuStream>(); }
+std::unique_ptr<Stream> CpuDevice::createStream() { return std::make_unique<CpuStream>(*this); }
 
-std::unique_ptr<Event> CpuDevice::createEvent() { return std::make_unique<CpuEvent>(); }
+std::unique_ptr<Event> CpuDevice::createEvent() { return std::make_unique<CpuEvent>(*this); }
 
 void CpuDevice::copy(void* to, const void* from, size_t bytes, CopyKind, Stream&) {
   if (bytes > 0) std::memmove(to, from, bytes);

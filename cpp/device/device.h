@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/address_range.h"
+#include "device/object_counts.h"
 
 namespace octavo {
 
@@ -82,6 +83,8 @@ class Device {
 
   /** Blocks until the device has done everything enqueued on any stream; throws kDeviceFailed if any of it failed. */
   virtual void synchronize() = 0;
+  /** Its streams, events, graphs and page-locked buffers that are alive. */
+  const std::shared_ptr<ObjectCounts>& objects() const { return objects_; }
 
   /** The kernels of this device. */
   virtual Ops& ops() = 0;
@@ -91,6 +94,9 @@ class Device {
    * compute capability, the driver and what this build carries, when it cannot.
    */
   virtual void verifyKernels() = 0;
+
+ private:
+  std::shared_ptr<ObjectCounts> objects_ = std::make_shared<ObjectCounts>();
 };
 
 /** What can be said about CUDA on this machine without failing. */

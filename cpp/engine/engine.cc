@@ -16,7 +16,9 @@ Engine::~Engine() { dispose(); }
 SessionId Engine::createSession() {
   const std::lock_guard lock(state_->mutex);
   state_->requireOpen();
-  return state_->sessions->create().id;
+  const SessionId id = state_->sessions->create().id;
+  if (state_->options.testing.leakBytes > 0) state_->plantLeak(id);
+  return id;
 }
 
 void Engine::disposeSession(SessionId id, std::function<void()> whenReusable) {
@@ -26,6 +28,7 @@ void Engine::disposeSession(SessionId id, std::function<void()> whenReusable) {
     const auto request = state_->requests.find(session->request);
     if (request != state_->requests.end()) state_->finish(*request->second, FinishReason::kCancelled);
     state_->sessions->remove(*session, state_->inFlight);
+    state_->allocator->trace().ownerEnded({OwnerKind::kSession, id});
     state_->notify();  // others may wait for these blocks
   }
   if (!whenReusable) return;
@@ -143,6 +146,7 @@ void Engine::State::finish(Request& request, FinishReason reason, const Error* e
   if (Session* session = sessions->find(request.session)) sessions->trim(*session, inFlight);
   const RequestId id = request.id;
   requests.erase(id);
+  allocator->trace().ownerEnded({OwnerKind::kRequest, id});
 }
 
 void Engine::State::checkAll() const {
@@ -169,6 +173,7 @@ void Engine::State::close() {
   } catch (const Error& error) {
     if (violation.empty()) violation = error.what();
   }
+  planted.clear();
   allocator.reset();  // and with it the device
 }
 

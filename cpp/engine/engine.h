@@ -11,7 +11,9 @@
 
 #include "base/clock.h"
 #include "engine/events.h"
+#include "kv/block_pool.h"
 #include "memory/allocator.h"
+#include "memory/trace/leak_finder.h"
 #include "model/model_spec.h"
 #include "model/weights.h"
 #include "ops/sampling.h"
@@ -27,6 +29,7 @@ struct EngineTesting {
   bool warmUp = false;            // the CPU too runs its kernels before the load ends
   std::string hostRoot;           // where /proc and control groups are read, by pollHost alone; empty: "/", by a thread
   size_t contextGrowth = 0;       // with warmUp: bytes that the CPU then claims for a context
+  size_t leakBytes = 0;           // every session takes as many and never gives them back
 };
 
 struct EngineOptions {
@@ -40,6 +43,7 @@ struct EngineOptions {
   size_t kvBytes = 0;             // 0: what the limit leaves, at most maxSequences · context; on the CPU also at
                                   // most 1 GiB and a quarter of the limit
   size_t pinnedLimit = std::numeric_limits<size_t>::max();  // bytes of page-locked host memory
+  TraceOptions trace;
   EngineTesting testing;
 };
 
@@ -81,6 +85,21 @@ struct EngineReport {
   int64_t hostNanoseconds = 0;  // of the engine thread over all steps, outside the device's work
 };
 
+/** Everything that is known of the memory at one moment. */
+struct EngineSnapshot {
+  EngineReport report;
+  TraceSnapshot trace;
+  uint64_t kvAddress = 0;  // of block 0
+  std::vector<BlockPool::Run> blocks;
+};
+
+struct LeakReport {
+  std::vector<Leak> leaks;
+  std::vector<StackFrames> stacks;  // of each leak; empty where it is not known
+  int64_t nowNanoseconds = 0;       // of the leaks' clock
+  int64_t streams = 0, events = 0, graphs = 0, pinned = 0;  // alive on the device
+};
+
 /**
  * Thread-safe. The event callback is called from the engine thread only to say that `drain` has
  * something; it is not called again before `drain`.
@@ -118,6 +137,13 @@ class Engine {
   /** Moves out everything produced since the last call. */
   EngineEvents drain();
   EngineReport report() const;
+  EngineSnapshot snapshot();
+  /** Throws kInvalidArgument, kOutOfMemory, and kIoFailed when the spill file cannot be made. */
+  void setTraceLevel(int level);
+  /** The spill file so far, everything in it handed to the system. */
+  SpillReport traceSpill();
+  /** What sessions and requests that are over still hold. */
+  LeakReport leaks();
   /**
    * Waits for the device, then takes ledger and driver in one critical section: blocks for at most one step, and no
    * step starts meanwhile. Throws kDisposed, kDeviceFailed.
@@ -140,6 +166,7 @@ class Engine {
 
  private:
   Engine();
+  EngineReport lockedReport() const;
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -53,6 +53,7 @@ struct Engine::State {
   bool stopping = false, disposed = false;
   PressureLevel pressure = PressureLevel::kNone;  // of the host's memory
   std::string pressureReason;
+  std::vector<Allocation> planted;    // EngineTesting::leakBytes
   std::optional<Error> failure;       // of the device: nothing runs any more
   std::string violation;              // first broken invariant found by the engine thread
   int64_t hostNanoseconds = 0;        // of the engine thread, outside the device's work
@@ -95,6 +96,10 @@ struct Engine::State {
   void finish(Request& request, FinishReason reason, const Error* error = nullptr);
   void checkAll() const;
   void notify();                      // wakes the engine thread
+
+  // trace.cc, under the lock.
+  bool isLive(Owner owner);
+  void plantLeak(SessionId session);
 
   // Frees all memory, in order; the thread has ended.
   void close();

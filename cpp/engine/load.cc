@@ -26,7 +26,9 @@ void requireNotCancelled(const std::atomic<bool>& cancelled) {
 void requireEmpty(DeviceAllocator& allocator) {
   allocator.check();
   const std::vector<LedgerLine> lines = allocator.ledger().lines();
-  if (!lines.empty()) throw Error(ErrorCode::kInternal, "still held after everything was freed: " + describe(lines));
+  if (lines.empty()) return;
+  throw Error(ErrorCode::kInternal, "still held after everything was freed: " + describe(lines) +
+                                        describeLive(allocator.trace().snapshot()));
 }
 
 std::unique_ptr<Engine> Engine::load(std::shared_ptr<Device> device, ModelSpec spec, WeightManifest manifest,
@@ -40,6 +42,7 @@ std::unique_ptr<Engine> Engine::load(std::shared_ptr<Device> device, ModelSpec s
   state.clock = clock ? std::move(clock) : std::make_shared<SteadyClock>();
   state.onEvents = std::move(onEvents);
   state.allocator = DeviceAllocator::create(device);
+  state.allocator->trace().configure(options.trace);
   const std::shared_ptr<DeviceAllocator> allocator = state.allocator;
   try {
     state.open(std::move(device), manifest, progress, cancelled);

@@ -20,6 +20,10 @@ SessionReport reportOf(const Session& session, size_t blockBytes) {
 EngineReport Engine::report() const {
   const std::lock_guard lock(state_->mutex);
   state_->requireOpen();
+  return lockedReport();
+}
+
+EngineReport Engine::lockedReport() const {
   EngineReport report;
   report.lines = state_->allocator->ledger().lines();
   for (int region = 0; region < kRegionCount; ++region) {

@@ -44,6 +44,10 @@ class BlockPool {
   int64_t owned() const;
   int64_t ownedBy(Owner owner) const;
   size_t blockBytes() const { return blockBytes_; }
+  /** Neighbouring blocks of one state and owner. */
+  struct Run { BlockId first = 0; int64_t blocks = 0; const char* state = "free"; Owner owner; };
+  /** All blocks, by id: "free", "owned", or "inFlight" with the last owner. O(total). */
+  std::vector<Run> runs() const;
   /** Throws kInternal naming the block and its last owner when the invariant or the ledger is broken. */
   void check() const;
 

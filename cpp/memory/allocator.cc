@@ -30,6 +30,7 @@ std::shared_ptr<DeviceAllocator> DeviceAllocator::create(std::shared_ptr<Device>
 
 DeviceAllocator::DeviceAllocator(std::shared_ptr<Device> device) : device_(std::move(device)) {
   for (RegionStatistics& region : regions_) region.limitBytes = kUnlimited;
+  ledger_.traceWith(trace_);
 }
 
 void DeviceAllocator::setLimit(Region region, size_t bytes) {
@@ -54,15 +55,22 @@ Allocation DeviceAllocator::allocate(Region region, size_t bytes, Owner owner, c
 
   // The lock is held over the device call so that limit, counters and ledger change as one.
   const std::lock_guard lock(mutex_);
-  checkLimit(region, bytes);
-  bytes = rounded(bytes);
-  void* const data = takeFromDevice(region, bytes);
+  void* data = nullptr;
+  try {
+    checkLimit(region, bytes);
+    bytes = rounded(bytes);
+    data = takeFromDevice(region, bytes);
+  } catch (...) {
+    trace_.outOfMemory(region, bytes, owner, tag);
+    throw;
+  }
   try {
     book(region, bytes, owner, tag, 1);
   } catch (...) {
     giveToDevice(region, data, bytes);
     throw;
   }
+  trace_.allocated(region, data, bytes, owner, tag);
   allocation.data_ = data;
   allocation.bytes_ = bytes;
   allocation.allocator_ = shared_from_this();
@@ -111,6 +119,8 @@ void DeviceAllocator::giveToDevice(Region region, void* data, size_t bytes) noex
 
 void DeviceAllocator::free(Region region, void* data, size_t bytes, Owner owner, const std::string& tag) noexcept {
   const std::lock_guard lock(mutex_);
+  trace_.freeRequested(region, data, bytes, owner, tag);
+  trace_.freeCompleted(region, data, bytes, owner, tag);
   giveToDevice(region, data, bytes);
   unbook(region, bytes, owner, tag, 1);
 }
@@ -166,6 +176,7 @@ void DeviceAllocator::check() const {
                                           " frees did not balance; the last: " + lastProblem_);
   }
   ledger_.check();
+  trace_.check();
   for (int index = 0; index < kRegionCount; ++index) {
     const auto region = static_cast<Region>(index);
     const RegionStatistics& statistics = regions_[index];

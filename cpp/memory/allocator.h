@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "device/device.h"
 #include "memory/ledger.h"
+#include "memory/trace/memory_trace.h"
 
 namespace octavo {
 
@@ -73,6 +74,7 @@ class DeviceAllocator : public std::enable_shared_from_this<DeviceAllocator> {
   bool isToldToFail() { return failAfter_ > 0 && --failAfter_ == 0; }
 
   Ledger& ledger() { return ledger_; }
+  MemoryTrace& trace() { return trace_; }
   Device& device() { return *device_; }
   std::shared_ptr<Device> sharedDevice() { return device_; }
   RegionStatistics statistics(Region region) const;
@@ -94,6 +96,7 @@ class DeviceAllocator : public std::enable_shared_from_this<DeviceAllocator> {
   void free(Region region, void* data, size_t bytes, Owner owner, const std::string& tag) noexcept;
 
   std::shared_ptr<Device> device_;
+  MemoryTrace trace_;
   Ledger ledger_;
   mutable std::mutex mutex_;
   std::array<RegionStatistics, kRegionCount> regions_;

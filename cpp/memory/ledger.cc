@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "memory/trace/memory_trace.h"
 
 namespace octavo {
 
@@ -67,6 +68,7 @@ void Ledger::transfer(Region region, Owner from, const std::string& fromTag, Own
   if (&target == &source->second) return;
   put(target, bytes, toCount);
   take(source, bytes, fromCount);
+  if (trace_) trace_->transferred(region, from, fromTag, to, toTag, bytes);
 }
 
 Ledger::Entries::iterator Ledger::find(const Key& key, size_t bytes, uint64_t count) {

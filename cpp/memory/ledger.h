@@ -10,12 +10,15 @@
 
 namespace octavo {
 
+class MemoryTrace;
+
 /** A named share of memory with a limit. kPinned is host memory locked for the device. */
 enum class Region : uint8_t { kWeights, kKv, kGraph, kWorkspace, kPinned };
 constexpr int kRegionCount = 5;
 const char* regionName(Region region);  // "weights" …
 
 enum class OwnerKind : uint8_t { kEngine, kSession, kRequest, kAdapter, kGraph };
+constexpr int kOwnerKindCount = 5;
 const char* ownerKindName(OwnerKind kind);
 
 struct Owner {
@@ -52,6 +55,8 @@ class Ledger {
   size_t regionBytes(Region region) const;
   size_t regionPeakBytes(Region region) const;
   size_t ownerBytes(Owner owner) const;
+  /** Transfers are recorded there from now on; it must outlive the ledger. */
+  void traceWith(MemoryTrace& trace) { trace_ = &trace; }
   /** Throws kInternal when region totals and lines disagree. */
   void check() const;
 
@@ -69,6 +74,7 @@ class Ledger {
   void take(Entries::iterator line, size_t bytes, uint64_t count);
 
   mutable std::mutex mutex_;
+  MemoryTrace* trace_ = nullptr;
   Entries entries_;
   size_t region_[kRegionCount] = {};
   size_t regionPeak_[kRegionCount] = {};

@@ -26,7 +26,9 @@ PageRange::PageRange(DeviceAllocator& allocator, std::unique_ptr<AddressRange> r
       owner_(owner),
       tag_(tag),
       mapped_(range_->pages(), false) {
-  if (!elastic()) allocator_->charge(region_, pages() * kPageBytes, owner_, tag_, pages());
+  if (elastic()) return;
+  allocator_->charge(region_, pages() * kPageBytes, owner_, tag_, pages());
+  allocator_->trace().segmentMapped(region_, base(), pages() * kPageBytes, owner_, tag_);
 }
 
 PageRange::~PageRange() {
@@ -36,6 +38,7 @@ PageRange::~PageRange() {
     return;
   }
   const size_t held = pages();
+  allocator_->trace().segmentUnmapped(region_, base(), held * kPageBytes, owner_, tag_);
   range_.reset();
   refund(held);
 }
@@ -53,6 +56,7 @@ void PageRange::map(size_t first, size_t count) {
       refund(count);
       throw;
     }
+    allocator_->trace().segmentMapped(region_, addressOf(first), count * kPageBytes, owner_, tag_);
   }
   std::fill_n(mapped_.begin() + static_cast<int64_t>(first), count, true);
   mappedPages_ += count;
@@ -65,6 +69,7 @@ void PageRange::unmap(size_t first, size_t count) noexcept {
     const size_t start = page;  // of a mapped run, given back in one call
     while (page < end && mapped_[page]) mapped_[page++] = false;
     const size_t run = page - start;
+    if (elastic()) allocator_->trace().segmentUnmapped(region_, addressOf(start), run * kPageBytes, owner_, tag_);
     range_->unmap(start, run);
     mappedPages_ -= run;
     if (elastic()) refund(run);

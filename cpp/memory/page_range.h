@@ -47,6 +47,7 @@ class PageRange {
  private:
   void requireUnmapped(size_t first, size_t count) const;
   void refund(size_t pages) noexcept;
+  char* addressOf(size_t page) const { return static_cast<char*>(base()) + page * kPageBytes; }
 
   std::shared_ptr<DeviceAllocator> allocator_;
   std::unique_ptr<AddressRange> range_;

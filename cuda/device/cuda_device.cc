@@ -54,8 +54,8 @@ class CudaDevice final : public Device {
   std::unique_ptr<AddressRange> reserveAddresses(size_t pages) override { return reserveWholeRange(*this, pages); }
   void* allocatePinnedRaw(size_t bytes) override;
   void freePinnedRaw(void* pointer, size_t bytes) noexcept override;
-  std::unique_ptr<Stream> createStream() override { return std::make_unique<CudaStream>(index_); }
-  std::unique_ptr<Event> createEvent() override { return std::make_unique<CudaEvent>(index_); }
+  std::unique_ptr<Stream> createStream() override { return std::make_unique<CudaStream>(index_, objects()); }
+  std::unique_ptr<Event> createEvent() override { return std::make_unique<CudaEvent>(index_, objects()); }
   void copy(void* to, const void* from, size_t bytes, CopyKind kind, Stream& stream) override;
   void fill(void* to, uint8_t value, size_t bytes, Stream& stream) override;
   void synchronize() override;
@@ -107,12 +107,14 @@ void* CudaDevice::allocatePinnedRaw(size_t bytes) {
     return nullptr;
   }
   check(status, "cudaHostAlloc");
+  objects()->add(ObjectKind::kPinned);
   return pointer;
 }
 
 void CudaDevice::freePinnedRaw(void* pointer, size_t) noexcept {
   cudaSetDevice(index_);
   if (cudaFreeHost(pointer) != cudaSuccess) cudaGetLastError();
+  objects()->remove(ObjectKind::kPinned);
 }
 
 void CudaDevice::copy(void* to, const void* from, size_t bytes, CopyKind kind, Stream& stream) {
@@ -141,7 +143,7 @@ Ops& CudaDevice::ops() {
 }
 
 void CudaDevice::verifyKernels() {
-  CudaStream stream(index_);
+  CudaStream stream(index_, objects());
   auto refuse = [this](const std::string& reason) {
     return Error(ErrorCode::kKernelsUnavailable,
                  "the kernels of this build (" + buildArchitectures() + ") do not run on " + info_.id + " (" +

@@ -1,10 +1,13 @@
 #include "cuda/device/cuda_stream.h"
 
+#include <utility>
+
 #include "cuda/device/cuda_check.h"
 
 namespace octavo::cuda {
 
-CudaStream::CudaStream(int device) : device_(device) {
+CudaStream::CudaStream(int device, std::shared_ptr<ObjectCounts> counts)
+    : counted_(std::move(counts), ObjectKind::kStream), device_(device) {
   check(cudaSetDevice(device_), "cudaSetDevice");
   check(cudaStreamCreateWithFlags(&handle_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
 }
@@ -19,7 +22,8 @@ void CudaStream::synchronize() {
   check(cudaStreamSynchronize(handle_), "cudaStreamSynchronize");
 }
 
-CudaEvent::CudaEvent(int device) : device_(device) {
+CudaEvent::CudaEvent(int device, std::shared_ptr<ObjectCounts> counts)
+    : counted_(std::move(counts), ObjectKind::kEvent), device_(device) {
   check(cudaSetDevice(device_), "cudaSetDevice");
   check(cudaEventCreateWithFlags(&handle_, cudaEventDisableTiming), "cudaEventCreateWithFlags");
 }

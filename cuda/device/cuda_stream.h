@@ -10,7 +10,7 @@ namespace octavo::cuda {
 /** A non-blocking stream: never ordered with the legacy default stream. */
 class CudaStream final : public Stream {
  public:
-  explicit CudaStream(int device);
+  CudaStream(int device, std::shared_ptr<ObjectCounts> counts);
   ~CudaStream() override;
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
@@ -18,13 +18,14 @@ class CudaStream final : public Stream {
   cudaStream_t handle() const { return handle_; }
 
  private:
+  CountedObject counted_;
   int device_;
   cudaStream_t handle_ = nullptr;
 };
 
 class CudaEvent final : public Event {
  public:
-  explicit CudaEvent(int device);
+  CudaEvent(int device, std::shared_ptr<ObjectCounts> counts);
   ~CudaEvent() override;
   CudaEvent(const CudaEvent&) = delete;
   CudaEvent& operator=(const CudaEvent&) = delete;
@@ -33,6 +34,7 @@ class CudaEvent final : public Event {
   void synchronize() override;
 
  private:
+  CountedObject counted_;
   int device_;
   cudaEvent_t handle_ = nullptr;
 };

@@ -15,6 +15,7 @@ import {
   generationFlagsHelp,
 } from './generation-flags.js'
 import { loadEngine } from './load.js'
+import { SnapshotOutput } from './memory-snapshot.js'
 import { output } from './output.js'
 
 const help = `octavo chat [options]
@@ -49,9 +50,12 @@ export async function run(argv: readonly string[]): Promise<number> {
   const abort = (): void => interrupt.abort()
   process.once('SIGINT', abort)
   try {
+    await using snapshot = await SnapshotOutput.open(args)
     await using engine = await loadEngine(args.text('model'), engineOptions(args), interrupt.signal)
     process.removeListener('SIGINT', abort)
-    return await new Conversation(engine, options, system).run()
+    const code = await new Conversation(engine, options, system).run()
+    await snapshot.write(engine)
+    return code
   } catch (error) {
     if (error !== interrupt.signal.reason) throw error
     return exitCodes.interrupted

@@ -12,6 +12,7 @@ import {
   generationFlagsHelp,
 } from './generation-flags.js'
 import { loadEngine } from './load.js'
+import { SnapshotOutput } from './memory-snapshot.js'
 import { output, tell } from './output.js'
 
 const help = `octavo generate [options] PROMPT
@@ -50,12 +51,14 @@ export async function run(argv: readonly string[]): Promise<number> {
   const abort = (): void => interrupt.abort()
   process.once('SIGINT', abort)
   try {
+    await using snapshot = await SnapshotOutput.open(args)
     await using engine = await loadEngine(args.text('model'), engineOptions(args), interrupt.signal)
     using session = engine.createSession()
     const generation = session.generate(prompt, options)
     interrupt.signal.addEventListener('abort', () => void generation.cancel())
     if (args.has('json')) await writeJson(generation, engine)
     else await stream(generation)
+    await snapshot.write(engine)
   } catch (error) {
     if (error !== interrupt.signal.reason) throw error
   } finally {

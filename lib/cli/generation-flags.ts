@@ -3,6 +3,7 @@ import type { EngineOptions } from '../options/engine-options.js'
 import type { GenerateOptions } from '../options/generate-options.js'
 import { ranges } from '../options/generate-settings.js'
 import type { Arguments, Flags } from './arguments.js'
+import { snapshotFlags, snapshotFlagsHelp, traceLevel } from './memory-snapshot.js'
 
 export const generationFlags: Flags = {
   model: { type: 'string', short: 'm' },
@@ -16,6 +17,7 @@ export const generationFlags: Flags = {
   'min-p': { type: 'string' },
   seed: { type: 'string' },
   stop: { type: 'string', multiple: true },
+  ...snapshotFlags,
   help: { type: 'boolean', short: 'h' },
 }
 
@@ -29,7 +31,8 @@ export const generationFlagsHelp = `  -m, --model FOLDER       folder with confi
       --top-k K            draw from the K likeliest tokens
       --min-p P            leave out tokens below P times the likeliest one's probability
       --seed N             same seed, same text (default: random)
-      --stop TEXT          end before TEXT; may be given several times`
+      --stop TEXT          end before TEXT; may be given several times
+${snapshotFlagsHelp}`
 
 /** One generation at a time: the KV cache needs no more than one context. */
 export function engineOptions(args: Arguments): EngineOptions {
@@ -38,6 +41,7 @@ export function engineOptions(args: Arguments): EngineOptions {
     threads: args.number('threads'),
     kv: { blockSize: args.number('kv-block-size') as 16 | 32 | 64 | undefined },
     maxSequences: 1,
+    memory: { trace: traceLevel(args) },
   }
 }
 

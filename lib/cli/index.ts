@@ -18,6 +18,7 @@ const commands: Record<string, () => Promise<Command>> = {
   doctor: () => import('./doctor.js'),
   memtrace: () => import('./memtrace.js'),
   build: () => import('./build.js'),
+  trace: () => import('./trace.js'),
 }
 
 const help = `octavo COMMAND [options]
@@ -28,6 +29,7 @@ const help = `octavo COMMAND [options]
   doctor            say what is here and whether it works
   memtrace -- CMD   find what a CUDA program never frees
   build             compile the addon from source
+  trace             look at a memory snapshot
 
 octavo COMMAND --help tells more. --version prints the version.
 ${exitCodesHelp}

@@ -1,5 +1,6 @@
 /** The low-level SDK: devices, typed buffers and every kernel as a function. */
 import { loadNative } from '../native.js'
+import type { NativeLiveObjects } from '../native.js'
 import { callOps } from './load.js'
 
 export { OctavoError } from '../errors.js'
@@ -32,6 +33,6 @@ export { sample } from './sampling.js'
 export type { Samples, SamplingOptions } from './sampling.js'
 
 /** Live native objects of this thread: 0 everywhere after the last dispose. */
-export function liveObjects(): { engines: number; devices: number; buffers: number } {
+export function liveObjects(): NativeLiveObjects {
   return callOps(() => loadNative().liveObjects())
 }

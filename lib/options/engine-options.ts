@@ -1,6 +1,12 @@
 /** What `Engine.load` accepts, and how it is checked. */
 import type { NativeDType } from '../native.js'
 import { OptionReader } from './reader.js'
+import {
+  readTraceOptions,
+  type TraceLevel,
+  type TraceOptions,
+  type TraceSettings,
+} from './trace-options.js'
 
 /** Bytes of a model that are in place, of all there are. */
 export interface LoadProgress {
@@ -26,6 +32,8 @@ export interface MemoryOptions {
    * needs, 64 MiB of ring at most. Such memory cannot be swapped or reclaimed, and control groups count it.
    */
   pinned?: number | undefined
+  /** What is recorded of every allocation, for `engine.memorySnapshot()`. A level alone, or more. Default 0. */
+  trace?: TraceLevel | TraceOptions | undefined
 }
 
 /** The layout of the KV cache. */
@@ -68,6 +76,7 @@ export interface EngineSettings {
   kvBytes: number | null
   /** null: no ceiling */
   pinnedBytes: number | null
+  trace: TraceSettings
   blockSize: number
   kvDType: NativeDType | null
   dtype: NativeDType | null
@@ -113,7 +122,7 @@ export function readEngineOptions(options: unknown): EngineSettings {
   const read = new OptionReader<EngineOptions>(options, engineOptionNames)
   const memory = new OptionReader<MemoryOptions>(
     read.raw('memory'),
-    { limit: true, kv: true, pinned: true },
+    { limit: true, kv: true, pinned: true, trace: true },
     'memory',
   )
   const kv = new OptionReader<KvOptions>(read.raw('kv'), { blockSize: true, dtype: true }, 'kv')
@@ -123,6 +132,7 @@ export function readEngineOptions(options: unknown): EngineSettings {
     limit: readLimit(memory),
     kvBytes: memory.integer('kv', { min: 1 }) ?? null,
     pinnedBytes: memory.integer('pinned', { min: 1 }) ?? null,
+    trace: readTraceOptions(memory.raw('trace')),
     blockSize: kv.oneOf('blockSize', [16, 32, 64]) ?? 32,
     kvDType: auto(kv.oneOf('dtype', dtypes)),
     dtype: auto(read.oneOf('dtype', dtypes)),

@@ -5,6 +5,7 @@
 import { OctavoError } from '../errors.js'
 import type { Model } from '../model.js'
 import type { NativeEngine } from '../native.js'
+import type { NativeSpill } from '../native-trace.js'
 import type { ModelLimits } from '../options/model-limits.js'
 import type { TextModel } from '../text/types.js'
 import type { RequestTable } from './request-table.js'
@@ -23,6 +24,7 @@ export class EngineState {
   readonly text: TextModel | null
   readonly limits: ModelLimits
   #disposed = false
+  #spillTold = false
   #disposal: Promise<void> | null = null
 
   constructor({ native, requests, model, text }: EngineParts) {
@@ -48,6 +50,15 @@ export class EngineState {
     if (this.#disposed) throw disposedError('engine')
   }
 
+  /** Says once, as a process warning, that the trace's spill file has stopped, and why. */
+  warnOfSpill(report: () => NativeSpill): void {
+    if (this.#spillTold) return
+    const { problem } = report()
+    if (problem === '') return
+    this.#spillTold = true
+    process.emitWarning(problem, { code: 'OCTAVO_TRACE_SPILL' })
+  }
+
   dispose(): void {
     this.#close()
     this.native.dispose()
@@ -61,6 +72,7 @@ export class EngineState {
 
   #close(): void {
     if (this.#disposed) return
+    this.warnOfSpill(() => this.native.traceSpill())
     this.#disposed = true
     this.requests.fail(disposedError('engine'))
   }

@@ -11,6 +11,7 @@ import {
 } from '../helpers/native-engine.js'
 import { refusal } from '../helpers/refusal.js'
 import { storiesManifest, storiesSpec } from '../helpers/stories-model.js'
+import { expectNothingLive } from '../helpers/nothing-live.js'
 
 describe('a request', () => {
   let engine: TestEngine
@@ -177,7 +178,7 @@ describe('a request', () => {
 
 describe('a load', () => {
   afterEach(() => {
-    expect(native.liveObjects()).toEqual({ engines: 0, devices: 0, buffers: 0 })
+    expectNothingLive()
   })
   const load = (changes: Partial<NativeLoad>): NativeLoad => ({
     device: 'cpu',

@@ -5,12 +5,11 @@ import { dirname, join } from 'node:path'
 import type { NativeEngine, NativeWeightManifest } from '../../lib/native.js'
 import { story } from '../helpers/goldens.js'
 import { defaultOptions, native, TestEngine, type Testing } from '../helpers/native-engine.js'
+import { expectNothingLive } from '../helpers/nothing-live.js'
 import { refusal } from '../helpers/refusal.js'
 import { storiesManifest, storiesSpec } from '../helpers/stories-model.js'
 
-afterEach(() => {
-  expect(native.liveObjects().engines).toBe(0)
-})
+afterEach(expectNothingLive)
 
 interface Failure {
   code: string

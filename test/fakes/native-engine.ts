@@ -7,6 +7,7 @@ import type {
   NativeReport,
   NativeRequest,
 } from '../../lib/native.js'
+import type { NativeLeakReport, NativeSpill } from '../../lib/native-trace.js'
 
 interface Submitted extends NativeRequest {
   id: number
@@ -95,6 +96,27 @@ export class FakeNativeEngine implements NativeEngine {
   pollHost(): void {}
 
   check(): void {}
+
+  snapshot(): never {
+    throw new Error('no memory is traced here')
+  }
+
+  readonly levels: number[] = []
+
+  setTraceLevel(level: number): void {
+    this.levels.push(level)
+  }
+
+  /** The sentence that a stopped spill file gives. */
+  spillProblem = ''
+
+  traceSpill(): NativeSpill {
+    return { path: '', bytes: 0, lines: 0, dropped: 0, problem: this.spillProblem }
+  }
+
+  leaks(): NativeLeakReport {
+    return { leaks: [], nowNs: 0, streams: 0, events: 0, graphs: 0, pinned: 0 }
+  }
 
   dispose(): void {
     this.disposals++

@@ -2,6 +2,7 @@
 import { Engine, type MemoryReport } from '../../lib/index.js'
 import { loadNative } from '../../lib/native.js'
 import { continuation, golden, ledgerOf, sessionBytes } from '../engine/sdk/support.js'
+import { expectNothingLive } from '../helpers/nothing-live.js'
 
 let engine: Engine
 beforeAll(async () => {
@@ -9,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => {
   engine.dispose()
-  expect(loadNative().liveObjects()).toEqual({ engines: 0, devices: 0, buffers: 0 })
+  expectNothingLive()
 })
 
 test.each(golden)('continues $prompt token for token as the reference', async (story) => {

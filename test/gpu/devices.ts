@@ -1,7 +1,8 @@
 /** The CUDA device under test and the CPU, whose kernels are the definition. */
-import { Device, liveObjects } from '../../lib/ops/index.js'
+import { Device } from '../../lib/ops/index.js'
 import { expectReference } from '../ops-cases/compare.js'
 import type { OpCase } from '../ops-cases/compare.js'
+import { expectNothingLive } from '../helpers/nothing-live.js'
 
 export interface Devices {
   readonly cuda: Device
@@ -22,7 +23,7 @@ export function useDevices(): Devices {
   afterAll(() => {
     open.cuda?.dispose()
     open.cpu?.dispose()
-    expect(liveObjects()).toEqual({ engines: 0, devices: 0, buffers: 0 })
+    expectNothingLive()
   })
   return {
     get cuda() {

@@ -9,6 +9,7 @@ import {
   type NativeRequest,
   type NativeWeightManifest,
 } from '../../lib/native.js'
+import { expectNothingLive } from './nothing-live.js'
 import { endlessSpec, storiesManifest, storiesSpec } from './stories-model.js'
 
 const MiB = 2 ** 20
@@ -190,6 +191,6 @@ export class TestEngine {
     await Promise.all(this.requests.map(({ finish }) => finish))
     for (const { finishes } of this.requests) expect(finishes).toHaveLength(1)
     expect(() => this.native.check()).toThrow(expect.objectContaining({ code: 'OCTAVO_DISPOSED' }))
-    expect(native.liveObjects().engines).toBe(0)
+    expectNothingLive()
   }
 }

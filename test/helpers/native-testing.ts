@@ -6,6 +6,8 @@ import type {
   NativeModelSpec,
   NativeWeightManifest,
 } from '../../lib/native.js'
+import type { NativeLeakReport, NativeTrace, NativeTraceOptions } from '../../lib/native-trace.js'
+import { expectNothingLive } from './nothing-live.js'
 
 export type Region = NativeLedgerLine['region']
 export type OwnerKind = NativeLedgerLine['ownerKind']
@@ -82,6 +84,34 @@ export interface Cache {
   dispose(): void
 }
 
+/** Where bytes are, and whose: region, address, bytes, owner, tag. */
+export type Place = [Region, number, number, OwnerKind, number, string]
+
+/** A MemoryTrace, told by hand what happens. */
+export interface Trace {
+  setLevel(level: number): void
+  allocated(...place: Place): void
+  freeRequested(...place: Place): void
+  freeCompleted(...place: Place): void
+  segmentMapped(...place: Place): void
+  segmentUnmapped(...place: Place): void
+  transferred(
+    region: Region,
+    ...pair: [OwnerKind, number, string, OwnerKind, number, string, number]
+  ): void
+  outOfMemory(...place: Place): void
+  ownerEnded(kind: OwnerKind, owner: number): void
+  snapshot(): NativeTrace
+  /** Of one owner who is over; only of a Memory's trace. */
+  leaks(kind: OwnerKind, owner: number): NativeLeakReport
+  /** So many threads record so many allocations with their frees. */
+  hammer(threads: number, rounds: number, switchLevels: boolean): void
+  /** Nanoseconds an event. */
+  cost(events: number): number
+  check(): void
+  dispose(): void
+}
+
 export interface ModelLoad {
   spec: NativeModelSpec
   manifest: NativeWeightManifest
@@ -147,6 +177,8 @@ export interface NativeTesting {
   Pages: new (memory: Memory, options: PageOptions) => Pages
   Cache: new (memory: Memory, shape: CacheShape, blocks: number) => Cache
   Model: new (memory: Memory, load: ModelLoad) => Model
+  /** A trace of its own, or that of a Memory. */
+  Trace: new (options: NativeTraceOptions, memory?: Memory) => Trace
   validateSpec(spec: NativeModelSpec): void
   parametersOf(spec: NativeModelSpec): { name: string; shape: number[] }[]
   validateManifest(spec: NativeModelSpec, manifest: NativeWeightManifest): void
@@ -172,6 +204,15 @@ export function openMemory(device = 'cpu'): Memory {
   return memory
 }
 
+/** A trace of a ring of 64 events, all stacks, unless told otherwise. */
+export function openTrace(options: Partial<NativeTraceOptions> = {}, memory?: Memory): Trace {
+  const all = { level: 2, ringEvents: 64, sampleBytes: 2 ** 20, spillBytes: 2 ** 20, ...options }
+  const trace = new testing.Trace(all, memory)
+  opened.push(trace)
+  return trace
+}
+
 afterEach(() => {
   for (const handle of opened.splice(0)) handle.dispose()
+  expectNothingLive()
 })

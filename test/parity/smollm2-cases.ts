@@ -1,8 +1,8 @@
 /** SmolLM2-135M on a device, held to transformers' ids, logits, likelihood and answers. */
 import { Engine, type EngineOptions, type Logits } from '../../lib/index.js'
-import { loadNative } from '../../lib/native.js'
 import { compareGreedy } from './compare.js'
 import { smollm2Folder, smollm2Golden, type ChatCase, type Smollm2Golden } from './smollm2-model.js'
+import { expectNothingLive } from '../helpers/nothing-live.js'
 
 export interface Smollm2Run {
   device: string
@@ -47,7 +47,7 @@ function defineTests({ cases, passage }: Smollm2Golden, run: Smollm2Run): void {
   afterAll(() => {
     engine.check()
     engine.dispose()
-    expect(loadNative().liveObjects()).toEqual({ engines: 0, devices: 0, buffers: 0 })
+    expectNothingLive()
   })
 
   test.each(cases)('ids of %#', ({ text, ids }) => {

@@ -1,5 +1,6 @@
 #include "binding/testing/memory_handle.h"
 
+#include "binding/addon_data.h"
 #include "binding/arguments.h"
 
 namespace octavo::testing {
@@ -51,6 +52,7 @@ Napi::Function MemoryHandle::define(Napi::Env env) {
 MemoryHandle::MemoryHandle(const Napi::CallbackInfo& info) : Handle(info) {
   guarded(info.Env(), [&] {
     allocator_ = DeviceAllocator::create(openDevice(info[0].As<Napi::String>().Utf8Value(), 2));
+    AddonData::of(info.Env()).objects->watch(allocator_->device());
   });
 }
 

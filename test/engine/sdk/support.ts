@@ -8,7 +8,8 @@ import {
   type LedgerLine,
   type MemoryReport,
 } from '../../../lib/index.js'
-import { loadNative } from '../../../lib/native.js'
+
+export { expectNothingLive } from '../../helpers/nothing-live.js'
 
 export const root = join(__dirname, '..', '..', '..')
 export const stories = join(root, 'models', 'stories260k')
@@ -48,10 +49,6 @@ export function sessionBytes({ ledger }: MemoryReport, id?: number): number {
   return ledger
     .filter(({ owner }) => owner.kind === 'session' && (id === undefined || owner.id === id))
     .reduce((sum, { bytes }) => sum + bytes, 0)
-}
-
-export function expectNothingLive(): void {
-  expect(loadNative().liveObjects()).toEqual({ engines: 0, devices: 0, buffers: 0 })
 }
 
 /** Makes the copied model go on for minutes: no id ends a text, and the context has room. */

@@ -135,6 +135,7 @@ test('a step of prefill chunks alone gives no logits', () => {
   expect(model.forward([{ tokens: [1, 2, 3], start: 0, blocks: [0], noLogit: true }])).toHaveLength(
     0,
   )
+  model.dispose()
 })
 
 test.each(['fp32', 'bf16'] as const)(

@@ -7,8 +7,8 @@ import {
 } from '../../../lib/ops/index.js'
 import { loadNative } from '../../../lib/native.js'
 import { version } from '../../../package.json'
+import { expectNothingLive, nothingLive } from '../../helpers/nothing-live.js'
 
-const none = { engines: 0, devices: 0, buffers: 0 }
 
 function codeOf(body: () => unknown): string {
   try {
@@ -21,7 +21,7 @@ function codeOf(body: () => unknown): string {
 }
 
 describe('opening devices', () => {
-  afterEach(() => expect(liveObjects()).toEqual(none))
+  afterEach(() => expectNothingLive())
 
   test('the addon is of this package', () => {
     const native = loadNative()
@@ -101,11 +101,11 @@ describe('disposing devices', () => {
   test('takes the buffers along, twice is fine, and later use is refused', () => {
     const device = Device.open('cpu')
     const buffer = device.buffer('fp32', [4])
-    expect(liveObjects()).toEqual({ engines: 0, devices: 1, buffers: 1 })
+    expect(liveObjects()).toEqual({ ...nothingLive, devices: 1, buffers: 1, streams: 1 })
     device.dispose()
     device.dispose()
     device[Symbol.dispose]()
-    expect(liveObjects()).toEqual(none)
+    expectNothingLive()
     for (const use of [
       () => device.buffer('fp32', 1),
       () => device.memoryUse(),

@@ -5,11 +5,11 @@ import {
   convert,
   fromBf16,
   fromFp16,
-  liveObjects,
-  toBf16,
+    toBf16,
   toFp16,
 } from '../../../lib/ops/index.js'
 import type { DType } from '../../../lib/ops/index.js'
+import { expectNothingLive } from '../../helpers/nothing-live.js'
 
 let device: Device
 beforeAll(() => {
@@ -18,7 +18,7 @@ beforeAll(() => {
 afterEach(() => expect(device.ledger()).toEqual([]))
 afterAll(() => {
   device.dispose()
-  expect(liveObjects()).toEqual({ engines: 0, devices: 0, buffers: 0 })
+  expectNothingLive()
 })
 
 describe('buffers', () => {

@@ -1,4 +1,4 @@
-import { Device, liveObjects, sample } from '../../../lib/ops/index.js'
+import { Device, sample } from '../../../lib/ops/index.js'
 import { Random } from '../../ops-cases/random.js'
 import { philox } from '../../ops-cases/reference-sampling.js'
 import {
@@ -7,6 +7,7 @@ import {
   runSampling,
   samplingCases,
 } from '../../ops-cases/sampling.js'
+import { expectNothingLive } from '../../helpers/nothing-live.js'
 
 describe('sampling on the CPU', () => {
   let cpu: Device
@@ -16,7 +17,7 @@ describe('sampling on the CPU', () => {
   afterAll(() => {
     expect(cpu.ledger()).toEqual([])
     cpu.dispose()
-    expect(liveObjects()).toEqual({ engines: 0, devices: 0, buffers: 0 })
+    expectNothingLive()
   })
 
   const cases = [...samplingCases(), ...oddLogitsCases()]

@@ -2,6 +2,7 @@ import * as ops from '../../../lib/ops/index.js'
 import type { Device, DeviceBuffer, FloatDType } from '../../../lib/ops/index.js'
 import { loadNative } from '../../../lib/native.js'
 import type { NativeOps } from '../../../lib/ops/native.js'
+import { expectNothingLive } from '../../helpers/nothing-live.js'
 
 /** Every refusal names what is wrong, computes nothing and keeps nothing. */
 function refused(body: () => unknown, ...words: (string | number)[]): void {
@@ -36,7 +37,7 @@ afterEach(() => {
 afterAll(() => {
   device.dispose()
   other.dispose()
-  expect(ops.liveObjects()).toEqual({ engines: 0, devices: 0, buffers: 0 })
+  expectNothingLive()
 })
 
 describe('shapes that do not fit', () => {

@@ -2,6 +2,7 @@
 import * as ops from '../../../lib/ops/index.js'
 import type { DeviceBuffer, FloatDType } from '../../../lib/ops/index.js'
 import { refusal } from '../../refusal.js'
+import { expectNothingLive } from '../../helpers/nothing-live.js'
 
 let device: ops.Device
 const made: DeviceBuffer[] = []
@@ -22,7 +23,7 @@ afterEach(() => {
 })
 afterAll(() => {
   device.dispose()
-  expect(ops.liveObjects()).toEqual({ engines: 0, devices: 0, buffers: 0 })
+  expectNothingLive()
 })
 
 /** As JavaScript calls them, without types. */

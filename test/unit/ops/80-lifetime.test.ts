@@ -5,9 +5,9 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { Worker } from 'node:worker_threads'
 import { Device, liveObjects } from '../../../lib/ops/index.js'
+import { expectNothingLive, nothingLive } from '../../helpers/nothing-live.js'
 
 const root = join(__dirname, '../../..')
-const none = { engines: 0, devices: 0, buffers: 0 }
 
 /** Plain JavaScript for other threads and processes: the addon without the SDK. */
 const openOne = `
@@ -57,7 +57,7 @@ test('a buffer that is dropped is released and named', async () => {
 test('a device that is dropped is released and named, with what lies on it', async () => {
   const make = () => Device.open('cpu', { threads: 1 }).buffer('fp32', 100).length
   const warnings = await warningsAfterDropping(make, () => liveObjects().devices === 0)
-  expect(liveObjects()).toEqual(none)
+  expectNothingLive()
   expect(warnings).toContainEqual([
     'a Device',
     expect.stringMatching(/^created\n\s+at .*80-lifetime\.test/),
@@ -73,7 +73,7 @@ test('buffers that went with their device are not named', async () => {
     device.dispose()
   }
   expect(await warningsAfterDropping(make, () => collected)).toEqual([])
-  expect(liveObjects()).toEqual(none)
+  expectNothingLive()
 })
 
 test('a buffer keeps its device alive', async () => {
@@ -85,7 +85,7 @@ test('a buffer keeps its device alive', async () => {
   }
   expect(Array.from(buffer.read())).toEqual([5, 6])
   buffer.device.dispose()
-  expect(liveObjects()).toEqual(none)
+  expectNothingLive()
 })
 
 test('a worker that ends with everything open takes it all along', async () => {
@@ -95,9 +95,9 @@ test('a worker that ends with everything open takes it all along', async () => {
     const worker = new Worker(code, { eval: true })
     const message = new Promise((resolve) => worker.once('message', resolve))
     const exit = new Promise((resolve) => worker.once('exit', resolve))
-    expect(await message).toEqual({ engines: 0, devices: 1, buffers: 1 })
+    expect(await message).toEqual({ ...nothingLive, devices: 1, buffers: 1, streams: 1 })
     expect(await exit).toBe(0)
-    expect(liveObjects()).toEqual({ ...none, devices: 1 })
+    expect(liveObjects()).toEqual({ ...nothingLive, devices: 1, streams: 1 })
   }
   expect(mine.ledger()).toEqual([])
 })
@@ -110,7 +110,7 @@ test('workers that are terminated at work do no harm', async () => {
   for (const { online } of workers) await online
   await sleep(150)
   await Promise.all(workers.map(({ worker }) => worker.terminate()))
-  expect(liveObjects()).toEqual(none)
+  expectNothingLive()
 })
 
 test.each(['', 'process.exit(7)', 'native.ops.close({ device })', 'throw new Error("on purpose")'])(

@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { Device, linear, liveObjects, pagedAttention } from '../../../lib/ops/index.js'
+import { Device, linear, pagedAttention } from '../../../lib/ops/index.js'
 import type { FloatDType } from '../../../lib/ops/index.js'
 import { attentionCases } from '../../ops-cases/attention.js'
 import { fillCache, layPages } from '../../ops-cases/paged.js'
 import { Random } from '../../ops-cases/random.js'
 import { rmsNormCases, swigluCases } from '../../ops-cases/rows.js'
 import { Scope } from '../../ops-cases/scope.js'
+import { expectNothingLive } from '../../helpers/nothing-live.js'
 
 let two: Device
 beforeAll(() => {
@@ -14,7 +15,7 @@ beforeAll(() => {
 })
 afterAll(() => {
   two.dispose()
-  expect(liveObjects()).toEqual({ engines: 0, devices: 0, buffers: 0 })
+  expectNothingLive()
 })
 
 describe('the bits do not depend on the number of threads', () => {

@@ -1,6 +1,7 @@
 import { expectReference } from '../../ops-cases/compare.js'
 import type { OpCase } from '../../ops-cases/compare.js'
-import { Device, liveObjects } from '../../../lib/ops/index.js'
+import { Device } from '../../../lib/ops/index.js'
+import { expectNothingLive } from '../../helpers/nothing-live.js'
 
 /** One test a case: the CPU against fp64, and nothing left behind. */
 export function holdCpuToReference(cases: readonly OpCase[]): void {
@@ -13,7 +14,7 @@ export function holdCpuToReference(cases: readonly OpCase[]): void {
   })
   afterAll(() => {
     cpu.dispose()
-    expect(liveObjects()).toEqual({ engines: 0, devices: 0, buffers: 0 })
+    expectNothingLive()
   })
   test.each(cases.map((one) => [one.name, one] as const))('%s', (_, one) => {
     expectReference(one, cpu)

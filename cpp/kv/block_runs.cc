@@ -1,0 +1,20 @@
+#include "kv/block_pool.h"
+
+namespace octavo {
+
+std::vector<BlockPool::Run> BlockPool::runs() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Run> runs;
+  for (BlockId id = 0; id < total_; ++id) {
+    const Block& block = blocks_[id];
+    const bool isFree = block.state == State::kFree;
+    const Owner owner = isFree ? Owner{} : block.owner;
+    const char* const state = isFree ? "free" : block.state == State::kOwned ? "owned" : "inFlight";
+    const bool continues = !runs.empty() && runs.back().state == state && runs.back().owner == owner;
+    if (!continues) runs.push_back({id, 0, state, owner});
+    ++runs.back().blocks;
+  }
+  return runs;
+}
+
+}  // namespace octavo
