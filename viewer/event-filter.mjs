@@ -39,8 +39,8 @@ export function filterEvents(
   return Int32Array.from(found)
 }
 
+/** Operations of nobody, and those that concern no bytes of a region. */
 const ownerless = ['snapshot', 'levelChanged']
-/** Operations that concern no bytes of a region. */
 const bare = ['ownerEnded', 'snapshot', 'levelChanged']
 
 /** One event as texts. */
@@ -62,10 +62,7 @@ export function eventTexts(data, i) {
         : bare.includes(operation)
           ? ''
           : formatBytes(events.bytes[i]),
-    owner:
-      operation === 'snapshot' || operation === 'levelChanged'
-        ? ''
-        : from + data.owners[events.owner[i]],
+    owner: ownerless.includes(operation) ? '' : other === '' ? owner : arrow,
     tag: data.tags[events.tag[i]],
     address: formatAddress(events.address[i]),
     thread: String(data.threads[events.thread[i]]),

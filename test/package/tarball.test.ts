@@ -85,7 +85,7 @@ describe('the tarball', () => {
       .map(({ path }) => path)
       .filter(
         (path) =>
-          !/^(dist|prebuilds|models|cpp|cuda|memtrace)\/|^scripts\/sources\.cjs$|^[\w.]+$/.test(
+          !/^(dist|prebuilds|models|viewer|cpp|cuda|memtrace)\/|^scripts\/sources\.cjs$|^[\w.]+$/.test(
             path,
           ),
       )

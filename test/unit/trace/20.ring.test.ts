@@ -67,3 +67,29 @@ test('segments are cut where a part is unmapped', () => {
   expect(pieces()).toEqual([])
   trace.check()
 })
+
+test('an allocation in a mapped segment takes its bytes from the line of the segment', () => {
+  const trace = openTrace()
+  const pool = ['workspace', 0x400000, 2 ** 21, 'engine', 0, 'cached'] as const
+  const piece = ['workspace', 0x401000, 4096, 'session', 2, 'scratch'] as const
+  const held = (): [string, number][] =>
+    trace.snapshot().holdings.map(({ ownerKind, bytes }) => [ownerKind, bytes])
+  trace.segmentMapped(...pool)
+  expect(held()).toEqual([['engine', 2 ** 21]])
+  trace.allocated(...piece)
+  expect(held()).toEqual([
+    ['engine', 2 ** 21 - 4096],
+    ['session', 4096],
+  ])
+  trace.freeCompleted(...piece)
+  expect(held()).toEqual([['engine', 2 ** 21]])
+  const events = buildEvents(trace.snapshot())
+  const [mapped, allocated, freed] = events.slice(1)
+  expect(mapped!.from).toBeUndefined()
+  for (const event of [allocated, freed]) {
+    expect(event).toMatchObject({ from: { kind: 'engine', id: 0 }, fromTag: 'cached' })
+  }
+  trace.segmentUnmapped(...pool)
+  expect(held()).toEqual([])
+  trace.check()
+})

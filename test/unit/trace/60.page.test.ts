@@ -124,6 +124,34 @@ describe('the timeline', () => {
     expect(only.notes.join()).toMatch(/spill file/)
   })
 
+  it('moves bytes between the line of a mapped segment and the allocations in it', () => {
+    const engine = { kind: 'engine', id: 0 } as const
+    const about = { region: 'workspace', stack: 0, thread: 1, bytes: 100 } as const
+    const mine = { ...about, owner: { kind: 'session', id: 1 }, tag: 'a', address: 4096 } as const
+    const pool = { ...about, owner: engine, tag: 'cached', address: 4096, bytes: 1000 } as const
+    const home = { from: engine, fromTag: 'cached' }
+    const events = [
+      { ...pool, operation: 'segmentMapped' },
+      { ...mine, ...home, operation: 'allocated' },
+      { ...mine, ...home, operation: 'freeCompleted' },
+      { ...pool, operation: 'segmentUnmapped' },
+    ] as const
+    const numbered = events.map((event, i) => ({ ...event, sequence: i + 1, timeNs: i * 10 }))
+    const only = { ...snapshot, segments: [], owners: [], events: numbered, timeNs: 50 }
+    const made = dataOf(viewerPage(viewData(only, 'pool')))
+    const series = viewer.buildSeries(made)
+    const at = (time: number): number[] => [...viewer.valuesAt(series, time)]
+    expect(series.names).toEqual(['engine', 'session 1'])
+    expect([0, 10, 20, 30].map(at)).toEqual([
+      [1000, 0],
+      [900, 100],
+      [1000, 0],
+      [0, 0],
+    ])
+    expect(viewer.eventTexts(made, 1).owner).toBe('engine / cached → session 1')
+    expect(viewer.eventTexts(made, 2).owner).toBe('session 1 → engine / cached')
+  })
+
   it('finds the nearest event', () => {
     expect(viewer.nearestEvent([], 5)).toBe(-1)
     const times = [0, 10, 20, 30]
