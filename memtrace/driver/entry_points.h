@@ -13,7 +13,8 @@
   ENTRY(cuMemAlloc, cuMemAlloc, 2000, legacy, (DevicePointer32* address, unsigned int bytes)) \
   ENTRY(cuMemAlloc, cuMemAlloc_v2, 3020, legacy, (DevicePointer* address, size_t bytes)) \
   ENTRY(cuMemAllocPitch, cuMemAllocPitch, 2000, legacy, \
-        (DevicePointer32* address, unsigned int* pitch, unsigned int width, unsigned int height, unsigned int element)) \
+        (DevicePointer32* address, unsigned int* pitch, unsigned int width, unsigned int height, \
+         unsigned int element)) \
   ENTRY(cuMemAllocPitch, cuMemAllocPitch_v2, 3020, legacy, \
         (DevicePointer* address, size_t* pitch, size_t width, size_t height, unsigned int element)) \
   ENTRY(cuMemAllocManaged, cuMemAllocManaged, 6000, legacy, \

@@ -41,7 +41,8 @@ void addTotals(Text& text, const Snapshot& snapshot) {
   addDriverPath(text);
   text.add("\n  ").unsignedNumber(snapshot.allocations);
   text.add(snapshot.allocations == 1 ? " allocation, " : " allocations, ").unsignedNumber(snapshot.frees);
-  text.add(snapshot.frees == 1 ? " free, " : " frees, ").unsignedNumber(snapshot.unmatchedAllocations).add(" unmatched (");
+  text.add(snapshot.frees == 1 ? " free, " : " frees, ");
+  text.unsignedNumber(snapshot.unmatchedAllocations).add(" unmatched (");
   text.decimal(snapshot.unmatchedShare(), 2).add(" %): ").bytes(snapshot.unmatchedBytes).add('\n');
   text.add("  device memory: peak ").bytes(statistics.deviceBytes.peak()).add(", now ");
   text.bytes(statistics.deviceBytes.value()).add('\n');

@@ -1,5 +1,5 @@
-// The public functions of a Python interpreter in this process that frames are read by: "Python/C API Reference Manual",
-// frame objects, thread state, garbage collection. 3.10 is the first version that has all of them.
+// The public functions of a Python interpreter in this process that frames are read by: "Python/C API Reference
+// Manual", frame objects, thread state, garbage collection. 3.10 is the first version that has all of them.
 #pragma once
 
 #include <cstddef>

@@ -45,6 +45,13 @@ onLinux('a program that finds the driver by', () => {
     expect(lookup('too-old').status).toBe(0)
   })
 
+  it('cuGetProcAddress of a newer CUDA is traced as far as its functions are those that we know', () => {
+    const { status, report } = lookup('newer')
+    expect(status).toBe(0)
+    expect(summary(report.unmatched)).toEqual([['async', 1, 5000]])
+    expect(report).toMatchObject({ allocations: 1, unknownFrees: 0 })
+  })
+
   // A driver that was unloaded begins anew and gives the same addresses out: what lay there is gone.
   it('opening and closing it again and again is traced', () => {
     const { status, report } = lookup('reopened')

@@ -120,9 +120,17 @@ int cuMemAllocPitch_v2(word *address, size_t *pitch, size_t width, size_t height
   *pitch = (width + 511) & ~(size_t)511;
   return put(address, DEVICE);
 }
-int cuMemAllocManaged(word *address, size_t bytes, unsigned flags) { (void)bytes, (void)flags; return put(address, DEVICE); }
+int cuMemAllocManaged(word *address, size_t bytes, unsigned flags) {
+  (void)bytes, (void)flags;
+  return put(address, DEVICE);
+}
+// A form that no toolkit has yet.
+int cuMemAlloc_v14(int device, word *address, size_t bytes) { return device == 0 ? cuMemAlloc_v2(address, bytes) : 1; }
 int cuMemFree_v2(word address) { return give(address, DEVICE); }
-int cuMemAllocAsync(word *address, size_t bytes, void *stream) { (void)bytes, (void)stream; return put(address, DEVICE); }
+int cuMemAllocAsync(word *address, size_t bytes, void *stream) {
+  (void)bytes, (void)stream;
+  return put(address, DEVICE);
+}
 int cuMemAllocAsync_ptsz(word *address, size_t bytes, void *stream) { return cuMemAllocAsync(address, bytes, stream); }
 int cuMemAllocFromPoolAsync(word *address, size_t bytes, void *pool, void *stream) {
   (void)pool;
@@ -134,7 +142,10 @@ int cuMemPoolCreate(word *pool, const void *properties) { (void)properties; retu
 int cuMemPoolDestroy(word pool) { return give(pool, POOL); }
 int cuMemPoolTrimTo(word pool, size_t bytes) { (void)pool, (void)bytes; return SUCCESS; }
 
-int cuMemHostAlloc(word *address, size_t bytes, unsigned flags) { (void)bytes, (void)flags; return put(address, PINNED); }
+int cuMemHostAlloc(word *address, size_t bytes, unsigned flags) {
+  (void)bytes, (void)flags;
+  return put(address, PINNED);
+}
 int cuMemAllocHost_v2(word *address, size_t bytes) { return cuMemHostAlloc(address, bytes, 0); }
 int cuMemFreeHost(word address) { return give(address, PINNED); }
 int cuMemHostRegister_v2(void *address, size_t bytes, unsigned flags) {
@@ -178,11 +189,17 @@ int cuMemUnmap(word address, size_t bytes) {
 int cuMemRetainAllocationHandle(word *handle, void *address) { (void)address; return put(handle, HANDLE); }
 
 int cuStreamCreate(word *stream, unsigned flags) { (void)flags; return put(stream, STREAM); }
-int cuStreamCreateWithPriority(word *stream, unsigned flags, int priority) { (void)flags, (void)priority; return put(stream, STREAM); }
+int cuStreamCreateWithPriority(word *stream, unsigned flags, int priority) {
+  (void)flags, (void)priority;
+  return put(stream, STREAM);
+}
 int cuStreamDestroy_v2(word stream) { return give(stream, STREAM); }
 int cuEventCreate(word *event, unsigned flags) { (void)flags; return put(event, EVENT); }
 int cuEventDestroy_v2(word event) { return give(event, EVENT); }
-int cuGraphInstantiateWithFlags(word *exec, word graph, word flags) { (void)graph, (void)flags; return put(exec, GRAPH); }
+int cuGraphInstantiateWithFlags(word *exec, word graph, word flags) {
+  (void)graph, (void)flags;
+  return put(exec, GRAPH);
+}
 int cuGraphExecDestroy(word exec) { return give(exec, GRAPH); }
 
 int cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags);
@@ -198,7 +215,8 @@ static const struct { const char *base; void *legacy, *per_thread; int version; 
     ROW(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, 11000),
     ROW(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2, 11000),
     ROW(cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState, 7000),
-    ROW(cuMemAlloc, cuMemAlloc_v2, 3020), ROW(cuMemAllocPitch, cuMemAllocPitch_v2, 3020),
+    ROW(cuMemAlloc, cuMemAlloc_v2, 3020), ROW(cuMemAlloc, cuMemAlloc_v14, 14000),
+    ROW(cuMemAllocPitch, cuMemAllocPitch_v2, 3020),
     ROW(cuMemAllocManaged, cuMemAllocManaged, 6000), ROW(cuMemFree, cuMemFree_v2, 3020),
     {"cuMemAllocAsync", (void *)cuMemAllocAsync, (void *)cuMemAllocAsync_ptsz, 11020},
     {"cuMemFreeAsync", (void *)cuMemFreeAsync, (void *)cuMemFreeAsync_ptsz, 11020},

@@ -84,6 +84,15 @@ static void too_old(void) {
   if (find2(find, "cuInit", 13000, 0) == 0) exit(92);
 }
 
+// A runtime of a CUDA that does not exist yet: what has changed is left alone, what has not is traced.
+static void newer(void) {
+  Find2 find = must(dlsym(driver(RTLD_LAZY), "cuGetProcAddress_v2"), "cuGetProcAddress_v2");
+  int (*changed)(int, word *, size_t) = must(find2(find, "cuMemAlloc", 14000, 0), "alloc");
+  AllocAsync same = must(find2(find, "cuMemAllocAsync", 14000, 0), "alloc");
+  word address;
+  if (changed(0, &address, 1000) != 0 || same(&address, 5000, 0) != 0) exit(85);
+}
+
 static void reopened(void) {
   for (int round = 0; round < 3; round++) {
     void *handle = driver(RTLD_NOW);
@@ -105,7 +114,7 @@ static void hidden(void) {
 int main(int count, char **arguments) {
   static const struct { const char *name; void (*run)(void); } ways[] = {
       {"dlsym", by_name}, {"default", by_default}, {"proc", by_proc_address}, {"old-proc", by_old_proc_address},
-      {"per-thread", per_thread}, {"too-old", too_old}, {"reopened", reopened}, {"hidden", hidden},
+      {"per-thread", per_thread}, {"too-old", too_old}, {"reopened", reopened}, {"newer", newer}, {"hidden", hidden},
   };
   for (size_t at = 0; count > 1 && at < sizeof ways / sizeof *ways; at++) {
     if (strcmp(arguments[1], ways[at].name) != 0) continue;

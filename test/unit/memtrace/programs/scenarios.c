@@ -284,8 +284,8 @@ static const struct { const char *name; int (*run)(void); } scenarios[] = {
     {"leak", leak}, {"clean", clean}, {"refused", refused}, {"kinds", kinds}, {"objects", objects},
     {"virtual", virtual_memory}, {"context", context}, {"primary", primary}, {"late", late}, {"threads", threads},
     {"exit", end_exit}, {"_exit", end_now}, {"quick_exit", end_quick}, {"abort", end_abort}, {"fault", end_fault},
-    {"term", end_term}, {"fork", forked}, {"forks", forks}, {"vfork", vforked}, {"started", started}, {"replaced", replaced},
-    {"nothing", nothing}, {"waiting", waiting}, {"closed", all_closed},
+    {"term", end_term}, {"fork", forked}, {"forks", forks}, {"vfork", vforked}, {"started", started},
+    {"replaced", replaced}, {"nothing", nothing}, {"waiting", waiting}, {"closed", all_closed},
 };
 
 int main(int count, char **arguments) {
