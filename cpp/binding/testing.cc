@@ -2,6 +2,7 @@
 
 #include "binding/testing/cache_handle.h"
 #include "binding/testing/host_calls.h"
+#include "binding/testing/ledger_handle.h"
 #include "binding/testing/memory_handle.h"
 #include "binding/testing/model_calls.h"
 #include "binding/testing/model_handle.h"
@@ -11,6 +12,7 @@ namespace octavo {
 
 void initTesting(Napi::Env env, Napi::Object exports) {
   Napi::Object testing = Napi::Object::New(env);
+  testing.Set("Ledger", testing::LedgerHandle::define(env));
   testing.Set("Memory", testing::MemoryHandle::define(env));
   testing.Set("Pages", testing::PagesHandle::define(env));
   testing.Set("Cache", testing::CacheHandle::define(env));
