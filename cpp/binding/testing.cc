@@ -1,6 +1,8 @@
 #include "binding/testing.h"
 
+#include "binding/testing/allocation_bench.h"
 #include "binding/testing/cache_handle.h"
+#include "binding/testing/caching_handle.h"
 #include "binding/testing/host_calls.h"
 #include "binding/testing/ledger_handle.h"
 #include "binding/testing/memory_handle.h"
@@ -12,6 +14,7 @@ namespace octavo {
 
 void initTesting(Napi::Env env, Napi::Object exports) {
   Napi::Object testing = Napi::Object::New(env);
+  testing.Set("Caching", testing::CachingHandle::define(env));
   testing.Set("Ledger", testing::LedgerHandle::define(env));
   testing.Set("Memory", testing::MemoryHandle::define(env));
   testing.Set("Pages", testing::PagesHandle::define(env));
@@ -19,6 +22,7 @@ void initTesting(Napi::Env env, Napi::Object exports) {
   testing.Set("Model", testing::ModelHandle::define(env));
   testing::defineModelCalls(env, testing);
   testing::defineHostCalls(env, testing);
+  testing::defineAllocationBench(env, testing);
   exports.Set("testing", testing);
 }
 

@@ -14,7 +14,7 @@ AlignedAdaptor::AlignedAdaptor(MemoryResource& upstream, size_t alignment)
               "an alignment of " + std::to_string(alignment) + " bytes; give a power of two");
 }
 
-void* AlignedAdaptor::allocate(size_t bytes, Stream* stream, Owner owner, std::string_view tag) {
+void* AlignedAdaptor::allocate(size_t bytes, Stream* stream, const Owner& owner, std::string_view tag) {
   if (bytes == 0 || bytes > std::numeric_limits<size_t>::max() - alignment_) {
     throw Error(ErrorCode::kInvalidArgument, "asked " + std::to_string(bytes) + " bytes for " + std::string(tag) +
                                                  " aligned to " + std::to_string(alignment_) +

@@ -13,7 +13,7 @@ class AlignedAdaptor final : public MemoryResource {
  public:
   /** Throws kInvalidArgument unless `alignment` is a power of two. */
   AlignedAdaptor(MemoryResource& upstream, size_t alignment);
-  void* allocate(size_t bytes, Stream* stream, Owner owner, std::string_view tag) override;
+  void* allocate(size_t bytes, Stream* stream, const Owner& owner, std::string_view tag) override;
   void deallocate(void* data, size_t bytes, Stream* stream) noexcept override;
 
  private:

@@ -5,14 +5,14 @@
 
 namespace octavo {
 
-ArenaResource::ArenaResource(MemoryResource& upstream, size_t bytes, Owner owner, std::string_view tag)
+ArenaResource::ArenaResource(MemoryResource& upstream, size_t bytes, const Owner& owner, std::string_view tag)
     : upstream_(upstream),
       bytes_(bytes),
       base_(static_cast<char*>(upstream.allocate(bytes, nullptr, owner, tag))) {}
 
 ArenaResource::~ArenaResource() { upstream_.deallocate(base_, bytes_, nullptr); }
 
-void* ArenaResource::allocate(size_t bytes, Stream*, Owner, std::string_view tag) {
+void* ArenaResource::allocate(size_t bytes, Stream*, const Owner&, std::string_view tag) {
   if (bytes == 0) {
     throw Error(ErrorCode::kInvalidArgument, "asked 0 bytes for " + std::string(tag) + "; ask at least 1");
   }

@@ -15,11 +15,11 @@ namespace octavo {
 class ArenaResource final : public MemoryResource {
  public:
   /** Takes `bytes` of upstream under that owner and tag. */
-  ArenaResource(MemoryResource& upstream, size_t bytes, Owner owner, std::string_view tag);
+  ArenaResource(MemoryResource& upstream, size_t bytes, const Owner& owner, std::string_view tag);
   ~ArenaResource() override;
   ArenaResource(const ArenaResource&) = delete;
   ArenaResource& operator=(const ArenaResource&) = delete;
-  void* allocate(size_t bytes, Stream* stream, Owner owner, std::string_view tag) override;
+  void* allocate(size_t bytes, Stream* stream, const Owner& owner, std::string_view tag) override;
   void deallocate(void* data, size_t bytes, Stream* stream) noexcept override;
 
   static constexpr size_t rounded(size_t bytes) { return (bytes + 255) / 256 * 256; }

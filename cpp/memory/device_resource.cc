@@ -18,7 +18,7 @@ std::string freeOnDevice(Device& device) {
 
 }  // namespace
 
-void* DeviceResource::allocate(size_t bytes, Stream*, Owner, std::string_view tag) {
+void* DeviceResource::allocate(size_t bytes, Stream*, const Owner&, std::string_view tag) {
   if (bytes == 0) {
     throw Error(ErrorCode::kInvalidArgument, "asked 0 bytes for " + std::string(tag) + "; ask at least 1");
   }

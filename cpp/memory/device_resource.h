@@ -13,7 +13,7 @@ class DeviceResource final : public MemoryResource {
  public:
   explicit DeviceResource(Device& device, DeviceMemoryKind kind = DeviceMemoryKind::kDevice)
       : device_(device), kind_(kind) {}
-  void* allocate(size_t bytes, Stream* stream, Owner owner, std::string_view tag) override;
+  void* allocate(size_t bytes, Stream* stream, const Owner& owner, std::string_view tag) override;
   void deallocate(void* data, size_t bytes, Stream* stream) noexcept override;
 
  private:

@@ -5,7 +5,7 @@
 
 namespace octavo {
 
-void* FailureAdaptor::allocate(size_t bytes, Stream* stream, Owner owner, std::string_view tag) {
+void* FailureAdaptor::allocate(size_t bytes, Stream* stream, const Owner& owner, std::string_view tag) {
   if (!trigger_.pull(region_)) return upstream_.allocate(bytes, stream, owner, tag);
   throw Error(ErrorCode::kOutOfMemory, "asked " + formatBytes(bytes) + " for " + std::string(tag) +
                                            "; a test made this allocation fail");

@@ -37,7 +37,7 @@ class FailureAdaptor final : public MemoryResource {
   /** Allocations count as ones of `region`. */
   FailureAdaptor(MemoryResource& upstream, FailureTrigger& trigger, Region region)
       : upstream_(upstream), trigger_(trigger), region_(region) {}
-  void* allocate(size_t bytes, Stream* stream, Owner owner, std::string_view tag) override;
+  void* allocate(size_t bytes, Stream* stream, const Owner& owner, std::string_view tag) override;
   void deallocate(void* data, size_t bytes, Stream* stream) noexcept override;
 
  private:

@@ -21,14 +21,21 @@ std::string describe(const Key& key) {
          std::to_string(key.owner.id) + " / " + std::string(key.tag);
 }
 
-/** Throws unless the line, which may be missing, holds that much. */
-void require(const Line* line, const Key& key, size_t bytes, uint64_t count) {
-  if (line && !line->isEmpty() && line->bytes >= bytes && line->count >= count) return;
+[[noreturn]] void refuse(const Line* line, const Key& key, size_t bytes, uint64_t count) {
   const size_t held = line ? line->bytes : 0;
   const uint64_t pieces = line ? line->count : 0;
   throw Error(ErrorCode::kInternal, "ledger line " + describe(key) + " holds " + std::to_string(held) +
                                         " bytes in " + std::to_string(pieces) + " pieces; cannot take " +
                                         std::to_string(bytes) + " bytes in " + std::to_string(count) + " off it");
+}
+
+bool holds(const Line& line, size_t bytes, uint64_t count) {
+  return !line.isEmpty() && line.bytes >= bytes && line.count >= count;
+}
+
+/** Throws unless the line holds that much. */
+void require(const Line& line, size_t bytes, uint64_t count) {
+  if (!holds(line, bytes, count)) refuse(&line, line.key, bytes, count);
 }
 
 void put(Line& line, size_t bytes, uint64_t count) {
@@ -73,21 +80,21 @@ const char* ownerKindName(OwnerKind kind) {
   return "unknown";
 }
 
-Ledger::Ledger() : table_(std::make_unique<LedgerTable>()) {}
+Ledger::Ledger() : table_(std::make_unique<LedgerTable>(*this)) {}
 
 Ledger::~Ledger() = default;
 
-LineHandle Ledger::line(Region region, Owner owner, std::string_view tag) {
+LineHandle Ledger::line(Region region, const Owner& owner, std::string_view tag) {
   const std::lock_guard lock(lock_);
-  Line& line = table_->at({region, owner, tag});
+  Line& line = table_->at(region, owner, tag);
   ++line.handles;
-  return {*this, &line};
+  return LineHandle(&line);
 }
 
 void Ledger::add(Region region, Owner owner, const std::string& tag, size_t bytes, uint64_t count) {
   if (bytes == 0 && count == 0) return;
   const std::lock_guard lock(lock_);
-  put(table_->at({region, owner, tag}), bytes, count);
+  put(table_->at(region, owner, tag), bytes, count);
   enter(region, bytes);
 }
 
@@ -107,10 +114,9 @@ void Ledger::enter(Region region, size_t bytes) {
 
 void Ledger::remove(Region region, Owner owner, const std::string& tag, size_t bytes, uint64_t count) {
   if (bytes == 0 && count == 0) return;
-  const Key key{region, owner, tag};
   const std::lock_guard lock(lock_);
-  Line* const line = table_->find(key);
-  require(line, key, bytes, count);
+  Line* const line = table_->find(region, owner, tag);
+  if (!line || !holds(*line, bytes, count)) refuse(line, {region, owner, tag}, bytes, count);
   take(*line, bytes, count);
   region_[static_cast<size_t>(region)] -= bytes;
   table_->settle(*line);
@@ -119,7 +125,7 @@ void Ledger::remove(Region region, Owner owner, const std::string& tag, size_t b
 void Ledger::remove(const LineHandle& handle, size_t bytes, uint64_t count) {
   const std::lock_guard lock(lock_);
   Line& line = lineOf(handle.line_);
-  require(&line, line.key, bytes, count);
+  require(line, bytes, count);
   take(line, bytes, count);
   region_[static_cast<size_t>(line.key.region)] -= bytes;
 }
@@ -132,11 +138,10 @@ void Ledger::transfer(Region region, Owner from, const std::string& fromTag, Own
 void Ledger::transfer(Region region, Owner from, const std::string& fromTag, Owner to, const std::string& toTag,
                       size_t bytes, uint64_t fromCount, uint64_t toCount) {
   if (bytes == 0 && fromCount == 0 && toCount == 0) return;
-  const Key key{region, from, fromTag};
   const std::lock_guard lock(lock_);
-  Line* const source = table_->find(key);
-  require(source, key, bytes, fromCount);
-  move(*source, table_->at({region, to, toTag}), bytes, fromCount, toCount);
+  Line* const source = table_->find(region, from, fromTag);
+  if (!source || !holds(*source, bytes, fromCount)) refuse(source, {region, from, fromTag}, bytes, fromCount);
+  move(*source, table_->at(region, to, toTag), bytes, fromCount, toCount);
   table_->settle(*source);
 }
 
@@ -144,25 +149,25 @@ void Ledger::transfer(const LineHandle& from, const LineHandle& to, size_t bytes
                       uint64_t toCount) {
   const std::lock_guard lock(lock_);
   Line& source = lineOf(from.line_);
-  require(&source, source.key, bytes, fromCount);
+  require(source, bytes, fromCount);
   move(source, lineOf(to.line_), bytes, fromCount, toCount);
 }
 
-LineHandle Ledger::transfer(const LineHandle& from, Owner to, std::string_view toTag, size_t bytes,
+LineHandle Ledger::transfer(const LineHandle& from, const Owner& to, std::string_view toTag, size_t bytes,
                             uint64_t fromCount, uint64_t toCount) {
   const std::lock_guard lock(lock_);
   Line& source = lineOf(from.line_);
-  require(&source, source.key, bytes, fromCount);
-  Line& target = table_->at({source.key.region, to, toTag});
+  require(source, bytes, fromCount);
+  Line& target = table_->at(source.key.region, to, toTag);
   move(source, target, bytes, fromCount, toCount);
   ++target.handles;
-  return {*this, &target};
+  return LineHandle(&target);
 }
 
 void Ledger::transfer(LineHandle&& from, const LineHandle& to, size_t bytes, uint64_t fromCount, uint64_t toCount) {
   const std::lock_guard lock(lock_);
   Line& source = lineOf(from.line_);
-  require(&source, source.key, bytes, fromCount);
+  require(source, bytes, fromCount);
   move(source, lineOf(to.line_), bytes, fromCount, toCount);
   --source.handles;
   from.line_ = nullptr;

@@ -56,8 +56,7 @@ class LineHandle {
 
  private:
   friend class Ledger;
-  LineHandle(Ledger& ledger, void* line) : ledger_(&ledger), line_(line) {}
-  Ledger* ledger_ = nullptr;
+  explicit LineHandle(void* line) : line_(line) {}
   void* line_ = nullptr;  // LedgerTable::Line
 };
 
@@ -84,13 +83,13 @@ class Ledger {
                 size_t bytes, uint64_t fromCount, uint64_t toCount);
 
   /** The line of that name, present or not. */
-  LineHandle line(Region region, Owner owner, std::string_view tag);
+  LineHandle line(Region region, const Owner& owner, std::string_view tag);
   void add(const LineHandle& line, size_t bytes, uint64_t count = 1);
   void remove(const LineHandle& line, size_t bytes, uint64_t count = 1);
   void transfer(const LineHandle& from, const LineHandle& to, size_t bytes, uint64_t fromCount, uint64_t toCount);
   /** Transfers to the line of that name, and gives its handle: look-up and update under one lock. */
-  LineHandle transfer(const LineHandle& from, Owner to, std::string_view toTag, size_t bytes, uint64_t fromCount,
-                      uint64_t toCount);
+  LineHandle transfer(const LineHandle& from, const Owner& to, std::string_view toTag, size_t bytes,
+                      uint64_t fromCount, uint64_t toCount);
   /** The way back: `from` is released with it, unless this throws. */
   void transfer(LineHandle&& from, const LineHandle& to, size_t bytes, uint64_t fromCount, uint64_t toCount);
 

@@ -21,10 +21,12 @@ class LedgerTable {
     Region region;
     Owner owner;
     std::string_view tag;
-    bool operator==(const Key&) const = default;
+    bool operator==(const Key& other) const { return is(other.region, other.owner, other.tag); }
+    bool is(Region otherRegion, const Owner& otherOwner, std::string_view otherTag) const;
   };
   struct Line {
     Key key;  // its tag is interned
+    Ledger* ledger;
     size_t bytes = 0, peakBytes = 0;
     uint64_t count = 0;
     uint64_t handles = 0;
@@ -32,10 +34,19 @@ class LedgerTable {
     bool isEmpty() const { return bytes == 0 && count == 0; }
   };
 
+  explicit LedgerTable(Ledger& ledger) : ledger_(ledger) {}
+
   /** The line of that name; made empty where there is none. Throws std::bad_alloc, changing nothing. */
-  Line& at(const Key& key);
+  Line& at(Region region, const Owner& owner, std::string_view tag) {
+    Line* const line = find(region, owner, tag);
+    return line ? *line : create({region, owner, tag});
+  }
   /** nullptr where there is none. */
-  Line* find(const Key& key);
+  Line* find(Region region, const Owner& owner, std::string_view tag) {
+    // Field by field: a key made here would be written in halves and read whole, which stalls.
+    Line* const recent = recent_[placeOf(region, owner, tag)];
+    return recent && recent->key.is(region, owner, tag) ? recent : findAny({region, owner, tag});
+  }
   /** Removes the line if nothing needs it any more. */
   void settle(Line& line) noexcept;
 
@@ -57,10 +68,13 @@ class LedgerTable {
   };
   using Tags = std::unordered_map<std::string, uint64_t, Hash, std::equal_to<>>;
 
-  static size_t placeOf(const Key& key);
+  static size_t placeOf(Region region, const Owner& owner, std::string_view tag);
+  static size_t placeOf(const Key& key) { return placeOf(key.region, key.owner, key.tag); }
+  Line* findAny(const Key& key);
   Line& create(const Key& key);
   void remember(Line& line) noexcept;
 
+  Ledger& ledger_;
   std::unordered_map<Key, Line, Hash> lines_;
   Tags tags_;                        // → lines that carry it
   std::array<Line*, 64> recent_{};   // by placeOf; the way of most look-ups

@@ -5,7 +5,7 @@
 
 namespace octavo {
 
-void* LimitAdaptor::allocate(size_t bytes, Stream* stream, Owner owner, std::string_view tag) {
+void* LimitAdaptor::allocate(size_t bytes, Stream* stream, const Owner& owner, std::string_view tag) {
   {
     const std::lock_guard lock(mutex_);
     if (!limit_.canHold(bytes)) {

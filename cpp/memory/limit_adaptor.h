@@ -12,7 +12,7 @@ namespace octavo {
 class LimitAdaptor final : public MemoryResource {
  public:
   LimitAdaptor(MemoryResource& upstream, size_t limitBytes) : upstream_(upstream), limit_(limitBytes) {}
-  void* allocate(size_t bytes, Stream* stream, Owner owner, std::string_view tag) override;
+  void* allocate(size_t bytes, Stream* stream, const Owner& owner, std::string_view tag) override;
   void deallocate(void* data, size_t bytes, Stream* stream) noexcept override;
   /** Lowering below what is held refuses new requests only. */
   void setLimit(size_t bytes);

@@ -11,13 +11,11 @@ const LedgerTable::Line& lineOf(const void* line) { return *static_cast<const Le
 
 }  // namespace
 
-LineHandle::LineHandle(LineHandle&& other) noexcept
-    : ledger_(other.ledger_), line_(std::exchange(other.line_, nullptr)) {}
+LineHandle::LineHandle(LineHandle&& other) noexcept : line_(std::exchange(other.line_, nullptr)) {}
 
 LineHandle& LineHandle::operator=(LineHandle&& other) noexcept {
   if (this == &other) return *this;
   release();
-  ledger_ = other.ledger_;
   line_ = std::exchange(other.line_, nullptr);
   return *this;
 }
@@ -29,7 +27,7 @@ Owner LineHandle::owner() const { return lineOf(line_).key.owner; }
 std::string_view LineHandle::tag() const { return lineOf(line_).key.tag; }
 
 void LineHandle::release() noexcept {
-  if (line_) ledger_->drop(std::exchange(line_, nullptr));
+  if (line_) lineOf(line_).ledger->drop(std::exchange(line_, nullptr));
 }
 
 void Ledger::drop(void* line) noexcept {

@@ -21,7 +21,7 @@ class MemoryResource {
    * At least 256-byte aligned, contents undefined, for work enqueued on `stream` from now on (nullptr: for work that
    * the host waits for). Throws kOutOfMemory with the numbers on both sides, kInvalidArgument for 0 bytes.
    */
-  virtual void* allocate(size_t bytes, Stream* stream, Owner owner, std::string_view tag) = 0;
+  virtual void* allocate(size_t bytes, Stream* stream, const Owner& owner, std::string_view tag) = 0;
   /** Takes back what `allocate` gave for as many bytes; work already enqueued on `stream` may still use it. */
   virtual void deallocate(void* data, size_t bytes, Stream* stream) noexcept = 0;
 };

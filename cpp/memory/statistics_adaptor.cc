@@ -4,7 +4,7 @@
 
 namespace octavo {
 
-void* StatisticsAdaptor::allocate(size_t bytes, Stream* stream, Owner owner, std::string_view tag) {
+void* StatisticsAdaptor::allocate(size_t bytes, Stream* stream, const Owner& owner, std::string_view tag) {
   void* data = nullptr;
   try {
     data = upstream_.allocate(bytes, stream, owner, tag);

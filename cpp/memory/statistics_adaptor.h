@@ -16,7 +16,7 @@ struct ResourceCounters {
 class StatisticsAdaptor final : public MemoryResource {
  public:
   explicit StatisticsAdaptor(MemoryResource& upstream) : upstream_(upstream) {}
-  void* allocate(size_t bytes, Stream* stream, Owner owner, std::string_view tag) override;
+  void* allocate(size_t bytes, Stream* stream, const Owner& owner, std::string_view tag) override;
   void deallocate(void* data, size_t bytes, Stream* stream) noexcept override;
   ResourceCounters counters() const;
 

@@ -7,7 +7,7 @@
 
 namespace octavo {
 
-void* TrackingAdaptor::allocate(size_t bytes, Stream* stream, Owner owner, std::string_view tag) {
+void* TrackingAdaptor::allocate(size_t bytes, Stream* stream, const Owner& owner, std::string_view tag) {
   TrackedAllocation allocation{nullptr, bytes, owner, std::string(tag)};
   allocation.data = upstream_.allocate(bytes, stream, owner, tag);
   void* const data = allocation.data;

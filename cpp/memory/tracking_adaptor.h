@@ -24,7 +24,7 @@ struct TrackedAllocation {
 class TrackingAdaptor final : public MemoryResource {
  public:
   explicit TrackingAdaptor(MemoryResource& upstream) : upstream_(upstream) {}
-  void* allocate(size_t bytes, Stream* stream, Owner owner, std::string_view tag) override;
+  void* allocate(size_t bytes, Stream* stream, const Owner& owner, std::string_view tag) override;
   void deallocate(void* data, size_t bytes, Stream* stream) noexcept override;
   /** In order of address. */
   std::vector<TrackedAllocation> live() const;
