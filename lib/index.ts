@@ -32,5 +32,11 @@ export type {
   RegionReport,
   SessionReport,
 } from './memory.js'
+export type {
+  CounterFigures,
+  Fragmentation,
+  MemoryStatistics,
+  PoolFigures,
+} from './memory-statistics.js'
 export type { ChatMessage, ChatTemplateOptions, Detokenizer, Tokenizer } from './text/types.js'
 export type { GenerationDefaults } from './checkpoint/types.js'

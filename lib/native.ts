@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { checkAddon, notFound } from './native-check.js'
+import type { Fragmentation, MemoryStatistics } from './memory-statistics.js'
 
 /** Numbers are JS numbers unless noted; ids fit 53 bits. Every native throw is an Error with `code`. */
 export interface NativeDeviceInfo {
@@ -146,6 +147,8 @@ export interface NativeReport {
     allocations: number
     frees: number
     failures: number
+    statistics: MemoryStatistics
+    fragmentation: Fragmentation
   }[]
   driver: { freeBytes: number; totalBytes: number; processBytes: number | null }
   limit: number

@@ -34,7 +34,18 @@ Napi::Object toValue(Napi::Env env, const MemoryStatistics& statistics) {
   value.Set("oversize_allocations", toValue(env, statistics.oversizeAllocations));
   value.Set("oversize_segments", toValue(env, statistics.oversizeSegments));
   value.Set("max_split_size", number(env, statistics.maxSplitSize));
-  value.Set("largest_free_bytes", number(env, statistics.largestFreeBytes));
+  return value;
+}
+
+Napi::Object toValue(Napi::Env env, const Fragmentation& fragmentation) {
+  Napi::Object value = Napi::Object::New(env);
+  value.Set("external", fragmentation.external);
+  value.Set("reservationWaste", fragmentation.reservationWaste);
+  value.Set("currentSlack", fragmentation.currentSlack);
+  value.Set("stuckSlack", fragmentation.stuckSlack);
+  value.Set("internal", fragmentation.internal);
+  value.Set("unusableShare", fragmentation.unusableShare);
+  value.Set("largestFreeBytes", number(env, fragmentation.largestFreeBytes));
   return value;
 }
 

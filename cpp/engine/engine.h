@@ -60,6 +60,7 @@ struct SessionReport {
 struct EngineReport {
   std::vector<LedgerLine> lines;
   RegionStatistics regions[kRegionCount];
+  MemoryStatistics statistics[kRegionCount];
   DeviceMemoryUse driver;
   size_t limit = 0;
   size_t contextBytes = 0;    // measured when the device was opened: driver's figure less ours

@@ -8,6 +8,7 @@ Allocation::Allocation(Allocation&& other) noexcept
     : allocator_(std::move(other.allocator_)),
       data_(std::exchange(other.data_, nullptr)),
       bytes_(std::exchange(other.bytes_, 0)),
+      requestedBytes_(std::exchange(other.requestedBytes_, 0)),
       line_(std::move(other.line_)) {}
 
 Allocation& Allocation::operator=(Allocation&& other) noexcept {
@@ -16,6 +17,7 @@ Allocation& Allocation::operator=(Allocation&& other) noexcept {
   allocator_ = std::move(other.allocator_);
   data_ = std::exchange(other.data_, nullptr);
   bytes_ = std::exchange(other.bytes_, 0);
+  requestedBytes_ = std::exchange(other.requestedBytes_, 0);
   line_ = std::move(other.line_);
   return *this;
 }
@@ -25,7 +27,7 @@ void Allocation::release() noexcept {
   // Ours may be the last reference to the allocator: it must outlive the call.
   const std::shared_ptr<DeviceAllocator> allocator = std::move(allocator_);
   const LineHandle line = std::move(line_);
-  allocator->free(std::exchange(data_, nullptr), std::exchange(bytes_, 0), line);
+  allocator->free(std::exchange(data_, nullptr), std::exchange(bytes_, 0), requestedBytes_, line);
 }
 
 }  // namespace octavo

@@ -32,6 +32,13 @@ RegionStatistics DeviceAllocator::statistics(Region region) const {
   return regions_[static_cast<size_t>(region)];
 }
 
+MemoryStatistics DeviceAllocator::memoryStatistics(Region region) const {
+  const std::lock_guard lock(mutex_);
+  MemoryStatistics statistics = memory_[static_cast<size_t>(region)];
+  statistics.ooms = regions_[static_cast<size_t>(region)].failures;
+  return statistics;
+}
+
 Allocation DeviceAllocator::allocate(Region region, size_t bytes, Owner owner, const std::string& tag) {
   if (bytes == 0) {
     throw Error(ErrorCode::kInvalidArgument,
@@ -42,11 +49,12 @@ Allocation DeviceAllocator::allocate(Region region, size_t bytes, Owner owner, c
   // The lock is held over the device call so that limit, counters and ledger change as one.
   const std::lock_guard lock(mutex_);
   checkLimit(region, bytes);
+  allocation.requestedBytes_ = bytes;
   bytes = rounded(bytes);
   allocation.data_ = takeFromDevice(region, bytes, owner, tag);
   allocation.bytes_ = bytes;
   ledger_.add(allocation.line_, bytes);
-  count(region, bytes, 1);
+  count(region, bytes, allocation.requestedBytes_, 1);
   allocation.allocator_ = shared_from_this();
   return allocation;
 }
@@ -84,11 +92,11 @@ Error DeviceAllocator::refused(Region region, const Error& cause) {
   return {cause.code(), std::string("region ") + regionName(region) + ": " + cause.what()};
 }
 
-void DeviceAllocator::free(void* data, size_t bytes, const LineHandle& line) noexcept {
+void DeviceAllocator::free(void* data, size_t bytes, size_t requestedBytes, const LineHandle& line) noexcept {
   const Region region = line.region();
   const std::lock_guard lock(mutex_);
   sourceOf(region).deallocate(data, bytes, nullptr);
-  discount(region, bytes, 1);
+  discount(region, bytes, requestedBytes, 1);
   try {
     ledger_.remove(line, bytes);
   } catch (const std::exception& error) {
@@ -100,13 +108,13 @@ void DeviceAllocator::charge(Region region, size_t bytes, Owner owner, const std
   const std::lock_guard lock(mutex_);
   checkLimit(region, bytes);
   ledger_.add(region, owner, tag, bytes, pieces);
-  count(region, bytes, pieces);
+  count(region, bytes, bytes, pieces);
 }
 
 void DeviceAllocator::refund(Region region, size_t bytes, Owner owner, const std::string& tag,
                              uint64_t pieces) noexcept {
   const std::lock_guard lock(mutex_);
-  discount(region, bytes, pieces);
+  discount(region, bytes, bytes, pieces);
   try {
     ledger_.remove(region, owner, tag, bytes, pieces);
   } catch (const std::exception& error) {
@@ -120,17 +128,37 @@ Error DeviceAllocator::deviceRefusal(Region region, size_t bytes) {
   return refused(region, deviceExhausted(*device_, kind, bytes));
 }
 
-void DeviceAllocator::count(Region region, size_t bytes, uint64_t pieces) {
+void DeviceAllocator::count(Region region, size_t bytes, size_t requestedBytes, uint64_t pieces) {
   RegionStatistics& statistics = regions_[static_cast<size_t>(region)];
   statistics.allocatedBytes += bytes;
   statistics.allocatedPeakBytes = std::max(statistics.allocatedPeakBytes, statistics.allocatedBytes);
   statistics.allocations += pieces;
+  MemoryStatistics& memory = memory_[static_cast<size_t>(region)];
+  const PoolKind kind = poolKindOf(bytes);
+  for (const Counter counter : {Counter::kAllocation, Counter::kSegment, Counter::kActive}) {
+    memory.increase(kind, counter, pieces);
+  }
+  for (const Counter counter : {Counter::kAllocatedBytes, Counter::kReservedBytes, Counter::kActiveBytes}) {
+    memory.increase(kind, counter, bytes);
+  }
+  memory.increase(kind, Counter::kRequestedBytes, requestedBytes);
+  ++memory.deviceAllocs;
 }
 
-void DeviceAllocator::discount(Region region, size_t bytes, uint64_t pieces) {
+void DeviceAllocator::discount(Region region, size_t bytes, size_t requestedBytes, uint64_t pieces) {
   RegionStatistics& statistics = regions_[static_cast<size_t>(region)];
   statistics.allocatedBytes -= bytes;
   statistics.frees += pieces;
+  MemoryStatistics& memory = memory_[static_cast<size_t>(region)];
+  const PoolKind kind = poolKindOf(bytes);
+  for (const Counter counter : {Counter::kAllocation, Counter::kSegment, Counter::kActive}) {
+    memory.decrease(kind, counter, pieces);
+  }
+  for (const Counter counter : {Counter::kAllocatedBytes, Counter::kReservedBytes, Counter::kActiveBytes}) {
+    memory.decrease(kind, counter, bytes);
+  }
+  memory.decrease(kind, Counter::kRequestedBytes, requestedBytes);
+  ++memory.deviceFrees;
 }
 
 /** A release cannot throw: check() will say it. */

@@ -11,6 +11,7 @@
 #include "memory/device_resource.h"
 #include "memory/failure_adaptor.h"
 #include "memory/ledger.h"
+#include "memory/memory_statistics.h"
 
 namespace octavo {
 
@@ -33,6 +34,7 @@ class Allocation {
   std::shared_ptr<DeviceAllocator> allocator_;
   void* data_ = nullptr;
   size_t bytes_ = 0;   // as taken from the device (rounded)
+  size_t requestedBytes_ = 0;
   LineHandle line_;
 };
 
@@ -75,6 +77,8 @@ class DeviceAllocator : public std::enable_shared_from_this<DeviceAllocator> {
   Device& device() { return *device_; }
   std::shared_ptr<Device> sharedDevice() { return device_; }
   RegionStatistics statistics(Region region) const;
+  /** The same and more under PyTorch's names. What is charged in pages counts as allocated; there is no cache. */
+  MemoryStatistics memoryStatistics(Region region) const;
 
   /**
    * Test hook: the n-th allocation from now (1 = next), of one region if one is named, fails as if the device were
@@ -88,12 +92,12 @@ class DeviceAllocator : public std::enable_shared_from_this<DeviceAllocator> {
   friend class Allocation;
   explicit DeviceAllocator(std::shared_ptr<Device> device);
   void checkLimit(Region region, size_t bytes);
-  void count(Region region, size_t bytes, uint64_t pieces);
-  void discount(Region region, size_t bytes, uint64_t pieces);
+  void count(Region region, size_t bytes, size_t requestedBytes, uint64_t pieces);
+  void discount(Region region, size_t bytes, size_t requestedBytes, uint64_t pieces);
   void* takeFromDevice(Region region, size_t bytes, Owner owner, const std::string& tag);
   MemoryResource& sourceOf(Region region);
   Error refused(Region region, const Error& cause);
-  void free(void* data, size_t bytes, const LineHandle& line) noexcept;
+  void free(void* data, size_t bytes, size_t requestedBytes, const LineHandle& line) noexcept;
   void remember(const std::exception& problem) noexcept;
 
   std::shared_ptr<Device> device_;
@@ -102,6 +106,7 @@ class DeviceAllocator : public std::enable_shared_from_this<DeviceAllocator> {
   Ledger ledger_;
   mutable std::mutex mutex_;
   std::array<RegionStatistics, kRegionCount> regions_;
+  std::array<MemoryStatistics, kRegionCount> memory_;
   uint64_t unbalancedFrees_ = 0;
   std::string lastProblem_;
 };

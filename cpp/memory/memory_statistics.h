@@ -26,6 +26,8 @@ const char* counterName(Counter counter);  // "allocation" "segment" … "reques
 
 enum class PoolKind : uint8_t { kAll, kSmall, kLarge };
 constexpr size_t kPoolKinds = 3;
+constexpr size_t kSmallBytes = size_t{1} << 20;  // pieces up to this are small: half a page
+constexpr PoolKind poolKindOf(size_t bytes) { return bytes <= kSmallBytes ? PoolKind::kSmall : PoolKind::kLarge; }
 const char* poolKindName(PoolKind kind);  // "all" "small_pool" "large_pool"
 
 struct CounterValue {

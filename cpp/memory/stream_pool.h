@@ -19,7 +19,7 @@ using GraphPoolId = uint64_t;
  * pin pages of their own only. Large: the rest. Oversize: from maxSplitSize on, whole pages, never split or merged.
  */
 enum class BlockClass : uint8_t { kSmall, kLarge, kOversize };
-constexpr size_t kSmallBytes = kPageBytes / 2;
+static_assert(kSmallBytes == kPageBytes / 2);
 
 /** What the pools of one caching allocator share. Guarded by its lock. */
 struct PoolParts {

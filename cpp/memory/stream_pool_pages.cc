@@ -67,6 +67,7 @@ std::unique_ptr<AddressRange> StreamPool::reserve(size_t pages) {
     if (range && range->elastic()) return range;
     parts_.elastic = false;
   }
+  if (parts_.allocator.isToldToFail(parts_.region)) return nullptr;
   const size_t least = blockClass == BlockClass::kLarge ? kWholeSegmentPages : 1;
   return device.reserveAddresses(std::max(least, pages));
 }

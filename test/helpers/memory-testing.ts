@@ -1,4 +1,5 @@
 /** `addon.testing`: the memory floor by itself. See cpp/binding/testing. */
+import type { Fragmentation, MemoryStatistics } from '../../lib/memory-statistics.js'
 import type { NativeLedgerLine } from '../../lib/native.js'
 import { testing, type OwnerKind, type Region } from './native-testing.js'
 
@@ -38,8 +39,104 @@ export interface Ledger {
   check(): void
 }
 
+export interface CachingOptions {
+  totalBytes: number
+  elastic: boolean
+  limitBytes?: number
+  maxSplitSize: number
+}
+
+export interface CachedBlock {
+  address: number
+  bytes: number
+  requestedBytes: number
+  state: 'unmapped' | 'free' | 'allocated' | 'waiting'
+  tag: string
+}
+
+export interface CachedSegment {
+  class: 'small' | 'large' | 'oversize'
+  graphPool: number
+  mappedPages: number
+  blocks: CachedBlock[]
+}
+
+/** A stream by its number; null: the host waits. */
+export type StreamNumber = number | null
+
+/** A CachingAllocator of region workspace over a device whose streams stand still until they are told to go on. */
+export interface Caching {
+  stream(): number
+  /** Work on a stream; returns how much there was ever. */
+  enqueue(stream: number): number
+  advance(stream: number, work: number): number
+  streamState(stream: number): { enqueued: number; done: number; synchronized: number }
+  /** Tells the allocator, then destroys the stream. */
+  releaseStream(stream: number): void
+
+  allocate(
+    bytes: number,
+    stream: StreamNumber,
+    ...who: [OwnerKind, number, string]
+  ): { id: number; address: number }
+  free(id: number, stream: StreamNumber, bytes?: number): void
+  freeAddress(address: number): void
+  recordStream(id: number | null, stream: number): void
+  /** Sets every byte of an allocation. */
+  fill(id: number, byte: number): void
+  /** Whether every byte of it is `byte`. */
+  holds(id: number, byte: number): boolean
+  trim(keepBytes: number): number
+
+  createGraphPool(): number
+  retainGraphPool(pool: number): void
+  releaseGraphPool(pool: number): void
+  beginCapture(pool: number, stream: number): void
+  endCapture(stream: number): void
+
+  setLimit(bytes: number): void
+  failAfter(allocations: number): void
+  statistics(): MemoryStatistics
+  fragmentation(): Fragmentation
+  snapshot(): CachedSegment[]
+  lines(): NativeLedgerLine[]
+  deviceState(): { heldBytes: number; queries: number }
+  check(): void
+  /** The cache goes; ledger and device stay to be looked at. */
+  dispose(): void
+}
+
 export interface MemoryTesting {
   Ledger: new () => Ledger
+  Caching: new (options: CachingOptions) => Caching
+  /** Nanoseconds a pair of allocation and free, batch by batch; `bytes` 0 is the mix of sizes. */
+  allocationCosts(options: {
+    device: string
+    bytes: number
+    live: number
+    pairs: number
+    batches: number
+  }): Record<string, Float64Array>
 }
 
 export const memoryTesting = testing as unknown as MemoryTesting
+
+const opened: Caching[] = []
+
+/** A caching allocator; after the test it goes, and nothing may be left. */
+export function openCaching(options: Partial<CachingOptions> = {}): Caching {
+  const caching = new memoryTesting.Caching({
+    ...{ totalBytes: 2 ** 30, elastic: true, maxSplitSize: 0 },
+    ...options,
+  })
+  opened.push(caching)
+  return caching
+}
+
+afterEach(() => {
+  for (const caching of opened.splice(0)) {
+    caching.dispose()
+    expect(caching.lines()).toEqual([])
+    expect(caching.deviceState().heldBytes).toBe(0)
+  }
+})

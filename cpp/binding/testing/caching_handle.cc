@@ -62,7 +62,8 @@ Napi::Function CachingHandle::define(Napi::Env env) {
           method<&C::retainGraphPool>("retainGraphPool"), method<&C::releaseGraphPool>("releaseGraphPool"),
           method<&C::beginCapture>("beginCapture"), method<&C::endCapture>("endCapture"),
           method<&C::setLimit>("setLimit"), method<&C::failAfter>("failAfter"),
-          method<&C::statistics>("statistics"), method<&C::snapshot>("snapshot"), method<&C::lines>("lines"),
+          method<&C::statistics>("statistics"), method<&C::fragmentation>("fragmentation"),
+          method<&C::snapshot>("snapshot"), method<&C::lines>("lines"),
           method<&C::deviceState>("deviceState"), method<&C::check>("check"), method<&C::dispose>("dispose"),
       });
 }
@@ -214,6 +215,10 @@ Napi::Value CachingHandle::failAfter(const Napi::CallbackInfo& info) {
 
 Napi::Value CachingHandle::statistics(const Napi::CallbackInfo& info) {
   return octavo::toValue(info.Env(), caching().statistics());
+}
+
+Napi::Value CachingHandle::fragmentation(const Napi::CallbackInfo& info) {
+  return octavo::toValue(info.Env(), fragmentationOf(caching().statistics()));
 }
 
 Napi::Value CachingHandle::snapshot(const Napi::CallbackInfo& info) {

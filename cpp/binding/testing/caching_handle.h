@@ -39,6 +39,7 @@ class CachingHandle final : public Handle<CachingHandle> {
   Napi::Value setLimit(const Napi::CallbackInfo& info);
   Napi::Value failAfter(const Napi::CallbackInfo& info);
   Napi::Value statistics(const Napi::CallbackInfo& info);
+  Napi::Value fragmentation(const Napi::CallbackInfo& info);
   Napi::Value snapshot(const Napi::CallbackInfo& info);
   Napi::Value lines(const Napi::CallbackInfo& info);
   Napi::Value deviceState(const Napi::CallbackInfo& info);
