@@ -9,6 +9,7 @@
 #include "binding/testing/model_calls.h"
 #include "binding/testing/model_handle.h"
 #include "binding/testing/pages_handle.h"
+#include "binding/testing/resource_handle.h"
 
 namespace octavo {
 
@@ -18,6 +19,7 @@ void initTesting(Napi::Env env, Napi::Object exports) {
   testing.Set("Ledger", testing::LedgerHandle::define(env));
   testing.Set("Memory", testing::MemoryHandle::define(env));
   testing.Set("Pages", testing::PagesHandle::define(env));
+  testing.Set("Resource", testing::ResourceHandle::define(env));
   testing.Set("Cache", testing::CacheHandle::define(env));
   testing.Set("Model", testing::ModelHandle::define(env));
   testing::defineModelCalls(env, testing);

@@ -61,9 +61,10 @@ CachedBlock& StreamPool::addSegment(size_t bytes) {
 }
 
 std::unique_ptr<AddressRange> StreamPool::reserve(size_t pages) {
+  if (pages > parts_.rangePages) return nullptr;  // more than the device has: no reason to doubt its ranges
   Device& device = parts_.allocator.device();
   if (parts_.elastic) {
-    auto range = device.reserveAddresses(std::max(parts_.rangePages, pages));
+    auto range = device.reserveAddresses(parts_.rangePages);
     if (range && range->elastic()) return range;
     parts_.elastic = false;
   }
@@ -98,12 +99,11 @@ void StreamPool::discountPages(size_t pages) noexcept {
 }
 
 size_t StreamPool::unmapFree(size_t most) {
-  if (!parts_.elastic) return dropFreeSegments();
   size_t given = 0;
   for (const auto& segment : segments_) {
-    if (given < most) given += unmapFree(*segment, most - given);
+    if (segment->isElastic() && given < most) given += unmapFree(*segment, most - given);
   }
-  return given;
+  return given < most ? given + dropFreeSegments() : given;
 }
 
 size_t StreamPool::unmapFree(Segment& segment, size_t most) {
@@ -130,12 +130,12 @@ size_t StreamPool::unmapFree(Segment& segment, size_t most) {
   return given;
 }
 
-/** Segments can only go whole. */
+/** Where pages cannot be unmapped singly, a segment goes whole. */
 size_t StreamPool::dropFreeSegments() {
   size_t given = 0;
   std::erase_if(segments_, [&](const std::unique_ptr<Segment>& segment) {
     CachedBlock& block = *segment->first();
-    if (block.state != BlockState::kFree || block.next) return false;
+    if (segment->isElastic() || block.state != BlockState::kFree || block.next) return false;
     const size_t pages = segment->range().pages();
     removeFree(block);
     parts_.store.recycle(block);

@@ -106,7 +106,36 @@ export interface Caching {
   dispose(): void
 }
 
+export type ResourceLayer =
+  | { kind: 'arena' | 'limit'; bytes: number }
+  | { kind: 'statistics' | 'tracking' }
+  | { kind: 'failure'; region: Region }
+  | { kind: 'aligned'; alignment: number }
+
+/** Layers over the CPU device's raw memory, the lowest first; calls go to the last. */
+export interface Resource {
+  allocate(bytes: number, ...who: [OwnerKind, number, string]): number
+  deallocate(address: number, bytes: number): void
+  setLimit(bytes: number): void
+  failAfter(allocations: number, only?: Region): void
+  counters(): Record<
+    | 'bytes'
+    | 'peakBytes'
+    | 'totalBytes'
+    | 'allocations'
+    | 'peakAllocations'
+    | 'totalAllocations'
+    | 'failures',
+    number
+  >
+  live(): { address: number; bytes: number; ownerKind: OwnerKind; ownerId: number; tag: string }[]
+  deviceBytes(): number
+  check(): void
+  dispose(): void
+}
+
 export interface MemoryTesting {
+  Resource: new (layers: ResourceLayer[]) => Resource
   Ledger: new () => Ledger
   Caching: new (options: CachingOptions) => Caching
   /** Nanoseconds a pair of allocation and free, batch by batch; `bytes` 0 is the mix of sizes. */

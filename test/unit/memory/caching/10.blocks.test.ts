@@ -149,6 +149,11 @@ test('nothing and more than any machine has are refused by code', () => {
   expect(refusal(() => take(caching, 0)).code).toBe('OCTAVO_INVALID_ARGUMENT')
   expect(refusal(() => take(caching, 2 ** 50)).code).toBe('OCTAVO_OUT_OF_MEMORY')
   expect(refusal(() => take(caching, 2 ** 53)).code).toBe('OCTAVO_OUT_OF_MEMORY')
+  // And it is forgotten: the device still maps page by page.
+  const { id } = take(caching, 3 * MiB)
+  expect(reserved(caching)).toBe(2 * page)
+  caching.free(id, null)
+  expect(caching.trim(0)).toBe(2 * page)
   caching.check()
 })
 
