@@ -1,17 +1,60 @@
 #include "memory/ledger.h"
 
 #include <algorithm>
+#include <mutex>
+#include <tuple>
 
 #include "base/error.h"
+#include "memory/ledger_table.h"
 #include "memory/trace/memory_trace.h"
 
 namespace octavo {
 
 namespace {
 
-std::string describe(Region region, Owner owner, const std::string& tag) {
-  return std::string(regionName(region)) + " / " + ownerKindName(owner.kind) + " " + std::to_string(owner.id) +
-         " / " + tag;
+using Line = LedgerTable::Line;
+using Key = LedgerTable::Key;
+
+Line& lineOf(void* line) { return *static_cast<Line*>(line); }
+
+std::string describe(const Key& key) {
+  return std::string(regionName(key.region)) + " / " + ownerKindName(key.owner.kind) + " " +
+         std::to_string(key.owner.id) + " / " + std::string(key.tag);
+}
+
+[[noreturn]] void refuse(const Line* line, const Key& key, size_t bytes, uint64_t count) {
+  const size_t held = line ? line->bytes : 0;
+  const uint64_t pieces = line ? line->count : 0;
+  throw Error(ErrorCode::kInternal, "ledger line " + describe(key) + " holds " + std::to_string(held) +
+                                        " bytes in " + std::to_string(pieces) + " pieces; cannot take " +
+                                        std::to_string(bytes) + " bytes in " + std::to_string(count) + " off it");
+}
+
+bool holds(const Line& line, size_t bytes, uint64_t count) {
+  return !line.isEmpty() && line.bytes >= bytes && line.count >= count;
+}
+
+/** Throws unless the line holds that much. */
+void require(const Line& line, size_t bytes, uint64_t count) {
+  if (!holds(line, bytes, count)) refuse(&line, line.key, bytes, count);
+}
+
+void put(Line& line, size_t bytes, uint64_t count) {
+  if (line.isEmpty()) line.peakBytes = 0;  // it appears anew
+  line.bytes += bytes;
+  line.count += count;
+  line.peakBytes = std::max(line.peakBytes, line.bytes);
+}
+
+void take(Line& line, size_t bytes, uint64_t count) {
+  line.bytes -= bytes;
+  line.count -= count;
+}
+
+void move(Line& from, Line& to, size_t bytes, uint64_t fromCount, uint64_t toCount) {
+  if (&from == &to) return;
+  put(to, bytes, toCount);
+  take(from, bytes, fromCount);
 }
 
 }  // namespace
@@ -38,20 +81,54 @@ const char* ownerKindName(OwnerKind kind) {
   return "unknown";
 }
 
+Ledger::Ledger() : table_(std::make_unique<LedgerTable>(*this)) {}
+
+Ledger::~Ledger() = default;
+
+LineHandle Ledger::line(Region region, const Owner& owner, std::string_view tag) {
+  const std::lock_guard lock(lock_);
+  Line& line = table_->at(region, owner, tag);
+  ++line.handles;
+  return LineHandle(&line);
+}
+
 void Ledger::add(Region region, Owner owner, const std::string& tag, size_t bytes, uint64_t count) {
   if (bytes == 0 && count == 0) return;
-  const std::lock_guard lock(mutex_);
-  put(entries_[Key{region, owner, tag}], bytes, count);
-  const auto index = static_cast<size_t>(region);
-  region_[index] += bytes;
-  regionPeak_[index] = std::max(regionPeak_[index], region_[index]);
+  const std::lock_guard lock(lock_);
+  put(table_->at(region, owner, tag), bytes, count);
+  enter(region, bytes);
+}
+
+void Ledger::add(const LineHandle& handle, size_t bytes, uint64_t count) {
+  const std::lock_guard lock(lock_);
+  Line& line = lineOf(handle.line_);
+  put(line, bytes, count);
+  enter(line.key.region, bytes);
+}
+
+void Ledger::enter(Region region, size_t bytes) {
+  size_t& held = region_[static_cast<size_t>(region)];
+  size_t& peak = regionPeak_[static_cast<size_t>(region)];
+  held += bytes;
+  peak = std::max(peak, held);
 }
 
 void Ledger::remove(Region region, Owner owner, const std::string& tag, size_t bytes, uint64_t count) {
   if (bytes == 0 && count == 0) return;
-  const std::lock_guard lock(mutex_);
-  take(find(Key{region, owner, tag}, bytes, count), bytes, count);
+  const std::lock_guard lock(lock_);
+  Line* const line = table_->find(region, owner, tag);
+  if (!line || !holds(*line, bytes, count)) refuse(line, {region, owner, tag}, bytes, count);
+  take(*line, bytes, count);
   region_[static_cast<size_t>(region)] -= bytes;
+  table_->settle(*line);
+}
+
+void Ledger::remove(const LineHandle& handle, size_t bytes, uint64_t count) {
+  const std::lock_guard lock(lock_);
+  Line& line = lineOf(handle.line_);
+  require(line, bytes, count);
+  take(line, bytes, count);
+  region_[static_cast<size_t>(line.key.region)] -= bytes;
 }
 
 void Ledger::transfer(Region region, Owner from, const std::string& fromTag, Owner to, const std::string& toTag,
@@ -62,81 +139,90 @@ void Ledger::transfer(Region region, Owner from, const std::string& fromTag, Own
 void Ledger::transfer(Region region, Owner from, const std::string& fromTag, Owner to, const std::string& toTag,
                       size_t bytes, uint64_t fromCount, uint64_t toCount) {
   if (bytes == 0 && fromCount == 0 && toCount == 0) return;
-  const std::lock_guard lock(mutex_);
-  const auto source = find(Key{region, from, fromTag}, bytes, fromCount);
-  Entry& target = entries_[Key{region, to, toTag}];
-  if (&target == &source->second) return;
-  put(target, bytes, toCount);
-  take(source, bytes, fromCount);
+  const std::lock_guard lock(lock_);
+  Line* const source = table_->find(region, from, fromTag);
+  if (!source || !holds(*source, bytes, fromCount)) refuse(source, {region, from, fromTag}, bytes, fromCount);
+  Line& target = table_->at(region, to, toTag);
+  if (&target == source) return;
+  move(*source, target, bytes, fromCount, toCount);
+  table_->settle(*source);
   if (trace_) trace_->transferred(region, from, fromTag, to, toTag, bytes);
 }
 
-Ledger::Entries::iterator Ledger::find(const Key& key, size_t bytes, uint64_t count) {
-  const auto line = entries_.find(key);
-  const Entry held = line == entries_.end() ? Entry{} : line->second;
-  if (line == entries_.end() || held.bytes < bytes || held.count < count) {
-    throw Error(ErrorCode::kInternal, "ledger line " + describe(key.region, key.owner, key.tag) + " holds " +
-                                          std::to_string(held.bytes) + " bytes in " +
-                                          std::to_string(held.count) + " pieces; cannot take " +
-                                          std::to_string(bytes) + " bytes in " + std::to_string(count) +
-                                          " off it");
-  }
-  return line;
+void Ledger::transfer(const LineHandle& from, const LineHandle& to, size_t bytes, uint64_t fromCount,
+                      uint64_t toCount) {
+  const std::lock_guard lock(lock_);
+  Line& source = lineOf(from.line_);
+  require(source, bytes, fromCount);
+  move(source, lineOf(to.line_), bytes, fromCount, toCount);
 }
 
-void Ledger::put(Entry& entry, size_t bytes, uint64_t count) {
-  entry.bytes += bytes;
-  entry.count += count;
-  entry.peak = std::max(entry.peak, entry.bytes);
+LineHandle Ledger::transfer(const LineHandle& from, const Owner& to, std::string_view toTag, size_t bytes,
+                            uint64_t fromCount, uint64_t toCount) {
+  const std::lock_guard lock(lock_);
+  Line& source = lineOf(from.line_);
+  require(source, bytes, fromCount);
+  Line& target = table_->at(source.key.region, to, toTag);
+  move(source, target, bytes, fromCount, toCount);
+  ++target.handles;
+  return LineHandle(&target);
 }
 
-void Ledger::take(Entries::iterator line, size_t bytes, uint64_t count) {
-  line->second.bytes -= bytes;
-  line->second.count -= count;
-  if (line->second.bytes == 0 && line->second.count == 0) entries_.erase(line);
+void Ledger::transfer(LineHandle&& from, const LineHandle& to, size_t bytes, uint64_t fromCount, uint64_t toCount) {
+  const std::lock_guard lock(lock_);
+  Line& source = lineOf(from.line_);
+  require(source, bytes, fromCount);
+  move(source, lineOf(to.line_), bytes, fromCount, toCount);
+  --source.handles;
+  from.line_ = nullptr;
+  table_->settle(source);
 }
 
 std::vector<LedgerLine> Ledger::lines() const {
-  const std::lock_guard lock(mutex_);
   std::vector<LedgerLine> lines;
-  lines.reserve(entries_.size());
-  for (const auto& [key, entry] : entries_) {
-    lines.push_back({key.region, key.owner, key.tag, entry.bytes, entry.peak, entry.count});
+  {
+    const std::lock_guard lock(lock_);
+    table_->eachLive([&](const Line& line) {
+      const Key& key = line.key;
+      lines.push_back({key.region, key.owner, std::string(key.tag), line.bytes, line.peakBytes, line.count});
+    });
   }
+  std::sort(lines.begin(), lines.end(), [](const LedgerLine& left, const LedgerLine& right) {
+    return std::tie(left.region, left.owner, left.tag) < std::tie(right.region, right.owner, right.tag);
+  });
   return lines;
 }
 
 size_t Ledger::regionBytes(Region region) const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
   return region_[static_cast<size_t>(region)];
 }
 
 size_t Ledger::regionPeakBytes(Region region) const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
   return regionPeak_[static_cast<size_t>(region)];
 }
 
 size_t Ledger::ownerBytes(Owner owner) const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
   size_t bytes = 0;
-  for (const auto& [key, entry] : entries_) {
-    if (key.owner == owner) bytes += entry.bytes;
-  }
+  table_->eachLive([&](const Line& line) {
+    if (line.key.owner == owner) bytes += line.bytes;
+  });
   return bytes;
 }
 
 void Ledger::check() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
+  table_->check();
   size_t sums[kRegionCount] = {};
-  for (const auto& [key, entry] : entries_) {
-    sums[static_cast<size_t>(key.region)] += entry.bytes;
-    if (entry.peak < entry.bytes || (entry.bytes == 0 && entry.count == 0)) {
-      throw Error(ErrorCode::kInternal, "ledger line " + describe(key.region, key.owner, key.tag) + " holds " +
-                                            std::to_string(entry.bytes) + " bytes in " +
-                                            std::to_string(entry.count) + " pieces with a peak of " +
-                                            std::to_string(entry.peak));
-    }
-  }
+  table_->eachLive([&](const Line& line) {
+    sums[static_cast<size_t>(line.key.region)] += line.bytes;
+    if (line.peakBytes >= line.bytes) return;
+    throw Error(ErrorCode::kInternal, "ledger line " + describe(line.key) + " holds " + std::to_string(line.bytes) +
+                                          " bytes in " + std::to_string(line.count) + " pieces with a peak of " +
+                                          std::to_string(line.peakBytes));
+  });
   for (int index = 0; index < kRegionCount; ++index) {
     if (sums[index] == region_[index] && regionPeak_[index] >= region_[index]) continue;
     throw Error(ErrorCode::kInternal, std::string("ledger region ") + regionName(static_cast<Region>(index)) +
