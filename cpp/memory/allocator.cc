@@ -12,23 +12,14 @@ namespace {
 
 constexpr size_t kUnlimited = std::numeric_limits<size_t>::max();
 
-/** What the device says it has left; allocation errors must not hide behind a second failure. */
-std::string freeOnDevice(Device& device) {
-  try {
-    const DeviceMemoryUse use = device.memoryUse();
-    return formatBytes(use.freeBytes) + " free of " + formatBytes(use.totalBytes);
-  } catch (const std::exception& error) {
-    return std::string("unknown memory left (") + error.what() + ")";
-  }
-}
-
 }  // namespace
 
 std::shared_ptr<DeviceAllocator> DeviceAllocator::create(std::shared_ptr<Device> device) {
   return std::shared_ptr<DeviceAllocator>(new DeviceAllocator(std::move(device)));
 }
 
-DeviceAllocator::DeviceAllocator(std::shared_ptr<Device> device) : device_(std::move(device)) {
+DeviceAllocator::DeviceAllocator(std::shared_ptr<Device> device)
+    : device_(std::move(device)), deviceMemory_(*device_), pinnedMemory_(*device_, DeviceMemoryKind::kPinnedHost) {
   for (RegionStatistics& region : regions_) region.limitBytes = kUnlimited;
   ledger_.traceWith(trace_);
 }
@@ -43,36 +34,35 @@ RegionStatistics DeviceAllocator::statistics(Region region) const {
   return regions_[static_cast<size_t>(region)];
 }
 
+MemoryStatistics DeviceAllocator::memoryStatistics(Region region) const {
+  const std::lock_guard lock(mutex_);
+  MemoryStatistics statistics = memory_[static_cast<size_t>(region)];
+  statistics.ooms = regions_[static_cast<size_t>(region)].failures;
+  return statistics;
+}
+
 Allocation DeviceAllocator::allocate(Region region, size_t bytes, Owner owner, const std::string& tag) {
   if (bytes == 0) {
     throw Error(ErrorCode::kInvalidArgument,
                 std::string("region ") + regionName(region) + ": asked 0 bytes for " + tag + "; ask at least 1");
   }
   Allocation allocation;
-  allocation.region_ = region;
-  allocation.owner_ = owner;
-  allocation.tag_ = tag;
-
+  allocation.line_ = ledger_.line(region, owner, tag);
   // The lock is held over the device call so that limit, counters and ledger change as one.
   const std::lock_guard lock(mutex_);
-  void* data = nullptr;
   try {
     checkLimit(region, bytes);
+    allocation.requestedBytes_ = bytes;
     bytes = rounded(bytes);
-    data = takeFromDevice(region, bytes);
+    allocation.data_ = takeFromDevice(region, bytes, owner, tag);
   } catch (...) {
     trace_.outOfMemory(region, bytes, owner, tag);
     throw;
   }
-  try {
-    book(region, bytes, owner, tag, 1);
-  } catch (...) {
-    giveToDevice(region, data, bytes);
-    throw;
-  }
-  trace_.allocated(region, data, bytes, owner, tag);
-  allocation.data_ = data;
   allocation.bytes_ = bytes;
+  ledger_.add(allocation.line_, bytes);
+  count(region, bytes, allocation.requestedBytes_, 1);
+  trace_.allocated(region, allocation.data_, bytes, owner, tag);
   allocation.allocator_ = shared_from_this();
   return allocation;
 }
@@ -91,81 +81,103 @@ void DeviceAllocator::checkLimit(Region region, size_t bytes) {
                                            "tokens, a smaller KV cache or model)");
 }
 
-void* DeviceAllocator::takeFromDevice(Region region, size_t bytes) {
-  void* data = nullptr;
-  if (!isToldToFail()) {
-    data = region == Region::kPinned ? device_->allocatePinnedRaw(bytes) : device_->allocateRaw(bytes);
-  }
-  if (data) return data;
-  throw refusalOf(region, bytes);
+MemoryResource& DeviceAllocator::sourceOf(Region region) {
+  return region == Region::kPinned ? pinnedMemory_ : deviceMemory_;
 }
 
-Error DeviceAllocator::refusalOf(Region region, size_t bytes) {
+void* DeviceAllocator::takeFromDevice(Region region, size_t bytes, Owner owner, const std::string& tag) {
+  FailureAdaptor source(sourceOf(region), failure_, region);
+  try {
+    return source.allocate(bytes, nullptr, owner, tag);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kOutOfMemory) throw;
+    throw refused(region, error);
+  }
+}
+
+Error DeviceAllocator::refused(Region region, const Error& cause) {
   ++regions_[static_cast<size_t>(region)].failures;
-  const std::string what = region == Region::kPinned ? "page-locked host memory for " : "memory of ";
-  return {ErrorCode::kOutOfMemory,
-          std::string("region ") + regionName(region) + ": asked " + formatBytes(bytes) + " of " + what +
-              device_->info().id + " (" + device_->info().name + "), which has " + freeOnDevice(*device_) +
-              "; close what else uses the device, or ask for less"};
+  return {cause.code(), std::string("region ") + regionName(region) + ": " + cause.what()};
 }
 
-void DeviceAllocator::giveToDevice(Region region, void* data, size_t bytes) noexcept {
-  if (region == Region::kPinned) {
-    device_->freePinnedRaw(data, bytes);
-  } else {
-    device_->freeRaw(data, bytes);
+void DeviceAllocator::free(void* data, size_t bytes, size_t requestedBytes, const LineHandle& line) noexcept {
+  const Region region = line.region();
+  const std::lock_guard lock(mutex_);
+  trace_.freeRequested(region, data, bytes, line.owner(), line.tag());
+  trace_.freeCompleted(region, data, bytes, line.owner(), line.tag());
+  sourceOf(region).deallocate(data, bytes, nullptr);
+  discount(region, bytes, requestedBytes, 1);
+  try {
+    ledger_.remove(line, bytes);
+  } catch (const std::exception& error) {
+    remember(error);
   }
 }
 
-void DeviceAllocator::free(Region region, void* data, size_t bytes, Owner owner, const std::string& tag) noexcept {
-  const std::lock_guard lock(mutex_);
-  trace_.freeRequested(region, data, bytes, owner, tag);
-  trace_.freeCompleted(region, data, bytes, owner, tag);
-  giveToDevice(region, data, bytes);
-  unbook(region, bytes, owner, tag, 1);
-}
-
-void DeviceAllocator::charge(Region region, size_t bytes, Owner owner, const std::string& tag, uint64_t count) {
+void DeviceAllocator::charge(Region region, size_t bytes, Owner owner, const std::string& tag, uint64_t pieces) {
   const std::lock_guard lock(mutex_);
   checkLimit(region, bytes);
-  book(region, bytes, owner, tag, count);
+  ledger_.add(region, owner, tag, bytes, pieces);
+  count(region, bytes, bytes, pieces);
 }
 
 void DeviceAllocator::refund(Region region, size_t bytes, Owner owner, const std::string& tag,
-                             uint64_t count) noexcept {
+                             uint64_t pieces) noexcept {
   const std::lock_guard lock(mutex_);
-  unbook(region, bytes, owner, tag, count);
+  discount(region, bytes, bytes, pieces);
+  try {
+    ledger_.remove(region, owner, tag, bytes, pieces);
+  } catch (const std::exception& error) {
+    remember(error);
+  }
 }
 
 Error DeviceAllocator::deviceRefusal(Region region, size_t bytes) {
+  const auto kind = region == Region::kPinned ? DeviceMemoryKind::kPinnedHost : DeviceMemoryKind::kDevice;
   const std::lock_guard lock(mutex_);
-  return refusalOf(region, bytes);
+  return refused(region, deviceExhausted(*device_, kind, bytes));
 }
 
-/** Ledger and counters, of what is within the limit. */
-void DeviceAllocator::book(Region region, size_t bytes, Owner owner, const std::string& tag, uint64_t count) {
-  ledger_.add(region, owner, tag, bytes, count);
+void DeviceAllocator::count(Region region, size_t bytes, size_t requestedBytes, uint64_t pieces) {
   RegionStatistics& statistics = regions_[static_cast<size_t>(region)];
   statistics.allocatedBytes += bytes;
   statistics.allocatedPeakBytes = std::max(statistics.allocatedPeakBytes, statistics.allocatedBytes);
-  statistics.allocations += count;
+  statistics.allocations += pieces;
+  MemoryStatistics& memory = memory_[static_cast<size_t>(region)];
+  const PoolKind kind = poolKindOf(bytes);
+  for (const Counter counter : {Counter::kAllocation, Counter::kSegment, Counter::kActive}) {
+    memory.increase(kind, counter, pieces);
+  }
+  for (const Counter counter : {Counter::kAllocatedBytes, Counter::kReservedBytes, Counter::kActiveBytes}) {
+    memory.increase(kind, counter, bytes);
+  }
+  memory.increase(kind, Counter::kRequestedBytes, requestedBytes);
+  ++memory.deviceAllocs;
 }
 
-void DeviceAllocator::unbook(Region region, size_t bytes, Owner owner, const std::string& tag,
-                             uint64_t count) noexcept {
+void DeviceAllocator::discount(Region region, size_t bytes, size_t requestedBytes, uint64_t pieces) {
   RegionStatistics& statistics = regions_[static_cast<size_t>(region)];
   statistics.allocatedBytes -= bytes;
-  statistics.frees += count;
+  statistics.frees += pieces;
+  MemoryStatistics& memory = memory_[static_cast<size_t>(region)];
+  const PoolKind kind = poolKindOf(bytes);
+  for (const Counter counter : {Counter::kAllocation, Counter::kSegment, Counter::kActive}) {
+    memory.decrease(kind, counter, pieces);
+  }
+  for (const Counter counter : {Counter::kAllocatedBytes, Counter::kReservedBytes, Counter::kActiveBytes}) {
+    memory.decrease(kind, counter, bytes);
+  }
+  memory.decrease(kind, Counter::kRequestedBytes, requestedBytes);
+  ++memory.deviceFrees;
+}
+
+/** A release cannot throw: check() will say it. */
+void DeviceAllocator::remember(const std::exception& problem) noexcept {
+  ++unbalancedFrees_;
   try {
-    ledger_.remove(region, owner, tag, bytes, count);
-  } catch (const std::exception& error) {
-    // A release cannot throw: remember, and let check() say it.
-    ++unbalancedFrees_;
-    try {
-      lastProblem_ = error.what();
-    } catch (...) {
-      lastProblem_.clear();
-    }
+    lastProblem_ = problem.what();
+  } catch (...) {
+    lastProblem_.clear();
   }
 }
 

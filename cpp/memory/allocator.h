@@ -2,14 +2,16 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
 
 #include "base/error.h"
 #include "device/device.h"
+#include "memory/device_resource.h"
+#include "memory/failure_adaptor.h"
 #include "memory/ledger.h"
+#include "memory/memory_statistics.h"
 #include "memory/trace/memory_trace.h"
 
 namespace octavo {
@@ -33,9 +35,8 @@ class Allocation {
   std::shared_ptr<DeviceAllocator> allocator_;
   void* data_ = nullptr;
   size_t bytes_ = 0;   // as taken from the device (rounded)
-  Region region_ = Region::kWorkspace;
-  Owner owner_;
-  std::string tag_;
+  size_t requestedBytes_ = 0;
+  LineHandle line_;
 };
 
 /** Counters of one region, in PyTorch's words where they exist. */
@@ -62,25 +63,30 @@ class DeviceAllocator : public std::enable_shared_from_this<DeviceAllocator> {
   Allocation allocate(Region region, size_t bytes, Owner owner, const std::string& tag);
 
   /**
-   * Counts `bytes` in `count` pieces against the region's limit and enters them in the ledger without touching the
+   * Counts `bytes` in `pieces` against the region's limit and enters them in the ledger without touching the
    * device: the caller takes the memory itself (PageRange does). Throws kOutOfMemory (limit, held, asked).
    */
-  void charge(Region region, size_t bytes, Owner owner, const std::string& tag, uint64_t count = 1);
+  void charge(Region region, size_t bytes, Owner owner, const std::string& tag, uint64_t pieces = 1);
   /** Undoes a charge, whole or in part. What the ledger does not hold is remembered for check(). */
-  void refund(Region region, size_t bytes, Owner owner, const std::string& tag, uint64_t count = 1) noexcept;
+  void refund(Region region, size_t bytes, Owner owner, const std::string& tag, uint64_t pieces = 1) noexcept;
   /** Counts a failure; the error that says what was asked of the device and what it has left. */
   Error deviceRefusal(Region region, size_t bytes);
   /** True when `failAfter` chose this allocation; counts one. */
-  bool isToldToFail() { return failAfter_ > 0 && --failAfter_ == 0; }
+  bool isToldToFail(Region region) { return failure_.pull(region); }
 
   Ledger& ledger() { return ledger_; }
   MemoryTrace& trace() { return trace_; }
   Device& device() { return *device_; }
   std::shared_ptr<Device> sharedDevice() { return device_; }
   RegionStatistics statistics(Region region) const;
+  /** The same and more under PyTorch's names. What is charged in pages counts as allocated; there is no cache. */
+  MemoryStatistics memoryStatistics(Region region) const;
 
-  /** Test hook: the n-th allocation from now (1 = next) fails as if the device were full; 0 disarms. */
-  void failAfter(uint64_t allocations) { failAfter_ = allocations; }
+  /**
+   * Test hook: the n-th allocation from now (1 = next), of one region if one is named, fails as if the device were
+   * full; 0 disarms.
+   */
+  void failAfter(uint64_t allocations, std::optional<Region> only = {}) { failure_.arm(allocations, only); }
   /** Throws kInternal when counters and ledger disagree, or a free ever failed to balance. */
   void check() const;
 
@@ -88,19 +94,22 @@ class DeviceAllocator : public std::enable_shared_from_this<DeviceAllocator> {
   friend class Allocation;
   explicit DeviceAllocator(std::shared_ptr<Device> device);
   void checkLimit(Region region, size_t bytes);
-  void book(Region region, size_t bytes, Owner owner, const std::string& tag, uint64_t count);
-  void unbook(Region region, size_t bytes, Owner owner, const std::string& tag, uint64_t count) noexcept;
-  Error refusalOf(Region region, size_t bytes);
-  void* takeFromDevice(Region region, size_t bytes);
-  void giveToDevice(Region region, void* data, size_t bytes) noexcept;
-  void free(Region region, void* data, size_t bytes, Owner owner, const std::string& tag) noexcept;
+  void count(Region region, size_t bytes, size_t requestedBytes, uint64_t pieces);
+  void discount(Region region, size_t bytes, size_t requestedBytes, uint64_t pieces);
+  void* takeFromDevice(Region region, size_t bytes, Owner owner, const std::string& tag);
+  MemoryResource& sourceOf(Region region);
+  Error refused(Region region, const Error& cause);
+  void free(void* data, size_t bytes, size_t requestedBytes, const LineHandle& line) noexcept;
+  void remember(const std::exception& problem) noexcept;
 
   std::shared_ptr<Device> device_;
+  DeviceResource deviceMemory_, pinnedMemory_;
+  FailureTrigger failure_;
   MemoryTrace trace_;
   Ledger ledger_;
   mutable std::mutex mutex_;
   std::array<RegionStatistics, kRegionCount> regions_;
-  std::atomic<uint64_t> failAfter_{0};
+  std::array<MemoryStatistics, kRegionCount> memory_;
   uint64_t unbalancedFrees_ = 0;
   std::string lastProblem_;
 };

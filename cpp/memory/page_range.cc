@@ -13,7 +13,7 @@ PageRange PageRange::reserve(DeviceAllocator& allocator, Region region, size_t p
                 std::string("region ") + regionName(region) + ": asked 0 pages for " + tag + "; ask at least 1");
   }
   std::unique_ptr<AddressRange> range;
-  if (!allocator.isToldToFail()) range = allocator.device().reserveAddresses(pages);
+  if (!allocator.isToldToFail(region)) range = allocator.device().reserveAddresses(pages);
   if (!range) throw allocator.deviceRefusal(region, pages * kPageBytes);
   return {allocator, std::move(range), region, owner, tag};
 }
@@ -49,7 +49,7 @@ void PageRange::map(size_t first, size_t count) {
   if (elastic()) {
     allocator_->charge(region_, count * kPageBytes, owner_, tag_, count);
     try {
-      if (allocator_->isToldToFail() || !range_->map(first, count)) {
+      if (allocator_->isToldToFail(region_) || !range_->map(first, count)) {
         throw allocator_->deviceRefusal(region_, count * kPageBytes);
       }
     } catch (...) {
