@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "device/cpu_device.h"
 #include "device/device.h"
+#include "device/driver_allocation.h"
 
 #ifdef OCTAVO_CUDA
 #include "cuda/device/cuda_device.h"
@@ -26,6 +27,8 @@ CudaStatus cudaDeviceStatus() {
 }
 
 std::vector<DeviceInfo> listCudaDevices() { return {}; }
+
+std::vector<DriverAllocation> cudaDriverAllocations(int) { return {}; }
 #endif
 
 std::shared_ptr<Device> openCpu(int threads) { return std::make_shared<CpuDevice>(threads); }
@@ -63,6 +66,12 @@ std::vector<DeviceInfo> listDevices() {
   std::vector<DeviceInfo> devices = {CpuDevice::describe(0)};
   for (DeviceInfo& info : listCudaDevices()) devices.push_back(std::move(info));
   return devices;
+}
+
+std::vector<DriverAllocation> driverAllocations(const std::string& device) {
+  if (device == "cuda") return cudaDriverAllocations(0);
+  const int index = device.rfind("cuda:", 0) == 0 ? cudaIndex(device) : -1;
+  return index < 0 ? std::vector<DriverAllocation>{} : cudaDriverAllocations(index);
 }
 
 std::shared_ptr<Device> openDevice(const std::string& id, int threads) {

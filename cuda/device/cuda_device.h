@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/driver_allocation.h"
 
 namespace octavo {
 
@@ -19,5 +20,8 @@ CudaStatus cudaDeviceStatus();
 
 /** Every CUDA device the driver shows; empty without a driver. Never throws and creates no context. */
 std::vector<DeviceInfo> listCudaDevices();
+
+/** For benchmarks; the default memory pool of the device keeps what it has from now on. Throws kDeviceFailed. */
+std::vector<DriverAllocation> cudaDriverAllocations(int index);
 
 }  // namespace octavo

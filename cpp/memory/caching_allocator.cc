@@ -1,0 +1,169 @@
+#include "memory/caching_allocator.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "memory/format_bytes.h"
+
+namespace octavo {
+
+namespace {
+
+/** Addresses for half as much again as the device has: free blocks may lie scattered while all of it is in use. */
+size_t rangePagesOf(Device& device) {
+  const size_t pages = device.info().totalBytes / kPageBytes;
+  return std::max<size_t>(1, pages + pages / 2);
+}
+
+}  // namespace
+
+CachingAllocator::CachingAllocator(std::shared_ptr<DeviceAllocator> allocator, Region region, CachingOptions options)
+    : allocator_(std::move(allocator)),
+      options_(options),
+      parts_{*allocator_, region, std::string(regionName(region)) + ".cached", options.limitBytes,
+             rangePagesOf(allocator_->device()), true, {}, {}},
+      cached_(allocator_->ledger().line(region, {}, parts_.cachedTag)),
+      waits_(allocator_->device()) {
+  if (options.maxSplitSize > 0 && options.maxSplitSize <= kSmallBytes) {
+    throw Error(ErrorCode::kInvalidArgument, "maxSplitSize is " + std::to_string(options.maxSplitSize) +
+                                                 "; give 0 or more than " + std::to_string(kSmallBytes));
+  }
+  parts_.statistics.maxSplitSize = options.maxSplitSize;
+}
+
+CachingAllocator::~CachingAllocator() {
+  // The lines of what is still out go back to the cache's own, or the pages could not leave the ledger.
+  handedOut_.each([this](CachedBlock& block) {
+    try {
+      allocator_->ledger().transfer(std::move(block.line), cached_, block.bytes, 1, 0);
+    } catch (const std::exception&) {
+      // The ledger was broken before; the allocator's check() says so.
+    }
+  });
+}
+
+void* CachingAllocator::allocate(size_t bytes, Stream* stream, const Owner& owner, std::string_view tag) {
+  const size_t size = sizeOf(bytes, tag);
+  const std::lock_guard lock(lock_);
+  if (!waits_.empty() && captures_.empty()) releasePassed();
+  handedOut_.reserveOne();
+  parts_.store.reserve(3);
+  StreamPool& pool = poolFor(stream, size);
+  CachedBlock* block = pool.take(size);
+  if (!block) block = &obtain(pool, size, bytes, tag);
+  handOut(*block, bytes, owner, tag);
+  return block->data;
+}
+
+size_t CachingAllocator::sizeOf(size_t bytes, std::string_view tag) const {
+  if (bytes == 0) {
+    throw Error(ErrorCode::kInvalidArgument, std::string("region ") + regionName(parts_.region) +
+                                                 ": asked 0 bytes for " + std::string(tag) + "; ask at least 1");
+  }
+  constexpr size_t most = size_t{1} << 52;  // beyond any device, and no sum of it overflows
+  const size_t size = rounded(std::min(bytes, most));
+  const bool oversize = options_.maxSplitSize > 0 && size >= options_.maxSplitSize;
+  return oversize ? (size + kPageBytes - 1) / kPageBytes * kPageBytes : size;
+}
+
+void CachingAllocator::handOut(CachedBlock& block, size_t asked, const Owner& owner, std::string_view tag) {
+  StreamPool& pool = block.segment->pool();
+  try {
+    block.line = allocator_->ledger().transfer(cached_, owner, tag, block.bytes, 0, 1);
+  } catch (...) {
+    pool.release(block);
+    throw;
+  }
+  allocator_->trace().allocated(parts_.region, block.data, block.bytes, owner, tag);
+  block.state = BlockState::kAllocated;
+  block.requestedBytes = asked;
+  handedOut_.insert(block);
+  MemoryStatistics& statistics = parts_.statistics;
+  statistics.increase(pool.kind(), Counter::kAllocation, 1);
+  statistics.increase(pool.kind(), Counter::kActive, 1);
+  statistics.increase(pool.kind(), Counter::kAllocatedBytes, block.bytes);
+  statistics.increase(pool.kind(), Counter::kActiveBytes, block.bytes);
+  statistics.increase(pool.kind(), Counter::kRequestedBytes, asked);
+  if (pool.blockClass == BlockClass::kOversize) statistics.oversizeAllocations.increase(1);
+}
+
+void CachingAllocator::deallocate(void* data, size_t bytes, Stream* stream) noexcept {
+  const std::lock_guard lock(lock_);
+  CachedBlock* const block = handedOut_.take(data);
+  if (!block) return remember("an address was given back that is not handed out");
+  try {
+    takeBack(*block, bytes, stream);
+  } catch (const std::exception& error) {
+    remember(error.what());
+  }
+}
+
+void CachingAllocator::takeBack(CachedBlock& block, size_t bytes, Stream* stream) {
+  StreamPool& pool = block.segment->pool();
+  if (bytes != block.requestedBytes) {
+    remember("a block of " + std::to_string(block.requestedBytes) + " bytes was given back as " +
+             std::to_string(bytes));
+  }
+  MemoryStatistics& statistics = parts_.statistics;
+  statistics.decrease(pool.kind(), Counter::kAllocation, 1);
+  statistics.decrease(pool.kind(), Counter::kAllocatedBytes, block.bytes);
+  statistics.decrease(pool.kind(), Counter::kRequestedBytes, block.requestedBytes);
+  if (pool.blockClass == BlockClass::kOversize) statistics.oversizeAllocations.decrease(1);
+  block.state = BlockState::kWaiting;
+  const LineHandle& line = block.line;
+  allocator_->trace().freeRequested(parts_.region, block.data, block.bytes, line.owner(), line.tag());
+  allocator_->ledger().transfer(std::move(block.line), cached_, block.bytes, 1, 0);
+  if (stream == pool.stream && block.usedBy.empty()) return release(block);
+  block.freedOn = stream == pool.stream ? nullptr : stream;
+  waitOrRelease(block);
+}
+
+void CachingAllocator::release(CachedBlock& block) noexcept {
+  StreamPool& pool = block.segment->pool();
+  allocator_->trace().freeCompleted(parts_.region, block.data, block.bytes, {}, parts_.cachedTag);
+  parts_.statistics.decrease(pool.kind(), Counter::kActive, 1);
+  parts_.statistics.decrease(pool.kind(), Counter::kActiveBytes, block.bytes);
+  pool.release(block);
+}
+
+StreamPool& CachingAllocator::poolFor(Stream* stream, size_t bytes) {
+  const BlockClass blockClass = classOf(bytes);
+  StreamPool*& recent = recent_[blockClass == BlockClass::kSmall ? 0 : 1];
+  if (recent && recent->stream == stream && recent->blockClass == blockClass && captures_.empty()) return *recent;
+  const GraphPoolId graphPool = capturedBy(stream);
+  StreamPool* orphan = nullptr;
+  for (const auto& pool : pools_) {
+    if (pool->blockClass != blockClass || pool->graphPool != graphPool) continue;
+    if (pool->isOrphan) {
+      orphan = pool.get();
+    } else if (pool->stream == stream) {
+      if (graphPool == 0) recent = pool.get();
+      return *pool;
+    }
+  }
+  if (!orphan) return makePool(blockClass, stream, graphPool);
+  orphan->stream = stream;
+  orphan->isOrphan = false;
+  return *orphan;
+}
+
+StreamPool& CachingAllocator::makePool(BlockClass blockClass, Stream* stream, GraphPoolId graphPool) {
+  pools_.push_back(std::make_unique<StreamPool>(parts_, blockClass, stream, graphPool));
+  return *pools_.back();
+}
+
+BlockClass CachingAllocator::classOf(size_t bytes) const {
+  if (bytes <= kSmallBytes) return BlockClass::kSmall;
+  return options_.maxSplitSize > 0 && bytes >= options_.maxSplitSize ? BlockClass::kOversize : BlockClass::kLarge;
+}
+
+void CachingAllocator::remember(const std::string& problem) noexcept {
+  ++problems_;
+  try {
+    lastProblem_ = problem;
+  } catch (...) {
+    lastProblem_.clear();
+  }
+}
+
+}  // namespace octavo
