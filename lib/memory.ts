@@ -1,6 +1,7 @@
 /** `engine.memory()`: every byte with its owner, as the runtime counts and the driver sees it. */
 import type { MemoryAudit } from './audit.js'
 import type { HostMemory } from './host.js'
+import type { Fragmentation, MemoryStatistics } from './memory-statistics.js'
 import type { NativeLedgerLine, NativeReport } from './native.js'
 
 /**
@@ -63,6 +64,9 @@ export interface MemoryReport {
   /** Sum of the device regions (all but 'pinned', on the CPU too): what the allocator holds. */
   allocatedBytes: number
   regions: Record<RegionName, RegionReport>
+  /** The regions' counters in full, under PyTorch's names. */
+  statistics: Record<RegionName, MemoryStatistics>
+  fragmentation: Record<RegionName, Fragmentation>
   ledger: LedgerLine[]
   kv: KvReport
   sessions: SessionReport[]
@@ -91,13 +95,22 @@ export interface MemoryReport {
 const limitOrNull = (bytes: number): number | null =>
   bytes >= Number.MAX_SAFE_INTEGER ? null : bytes
 
-function regionReports(report: NativeReport): Record<RegionName, RegionReport> {
-  const regions: Partial<Record<RegionName, RegionReport>> = {}
-  for (const { region, limitBytes, ...counters } of report.regions) {
-    regions[region] = { limitBytes: limitOrNull(limitBytes), ...counters }
-  }
-  return regions as Record<RegionName, RegionReport>
+function byRegion<T>(
+  report: NativeReport,
+  figures: (region: NativeReport['regions'][number]) => T,
+): Record<RegionName, T> {
+  const entries = report.regions.map((region) => [region.region, figures(region)] as const)
+  return Object.fromEntries(entries) as Record<RegionName, T>
 }
+
+const regionReport = (region: NativeReport['regions'][number]): RegionReport => ({
+  limitBytes: limitOrNull(region.limitBytes),
+  allocatedBytes: region.allocatedBytes,
+  allocatedPeakBytes: region.allocatedPeakBytes,
+  allocations: region.allocations,
+  frees: region.frees,
+  failures: region.failures,
+})
 
 const ledgerLine = ({ ownerKind, ownerId, ...line }: NativeLedgerLine): LedgerLine => ({
   ...line,
@@ -118,7 +131,9 @@ export function memoryReport(
     device,
     limitBytes: report.limit,
     allocatedBytes,
-    regions: regionReports(report),
+    regions: byRegion(report, regionReport),
+    statistics: byRegion(report, ({ statistics }) => statistics),
+    fragmentation: byRegion(report, ({ fragmentation }) => fragmentation),
     ledger: report.lines.map(ledgerLine),
     kv: {
       totalBlocks: blocksTotal,

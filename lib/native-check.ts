@@ -24,6 +24,7 @@ const ops: Record<keyof NativeOps, true> = {
   deviceInfo: true,
   deviceMemoryUse: true,
   deviceLedger: true,
+  deviceWorkspace: true,
   synchronize: true,
   createBuffer: true,
   destroyBuffer: true,

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { NativeAudit } from './audit.js'
 import type { HostMemory } from './host.js'
 import { checkAddon, notFound } from './native-check.js'
+import type { Fragmentation, MemoryStatistics } from './memory-statistics.js'
 import type {
   NativeLeakReport,
   NativeSnapshot,
@@ -168,6 +169,8 @@ export interface NativeReport {
     allocations: number
     frees: number
     failures: number
+    statistics: MemoryStatistics
+    fragmentation: Fragmentation
   }[]
   driver: { freeBytes: number; totalBytes: number; processBytes: number | null }
   limit: number

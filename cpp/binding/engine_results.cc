@@ -1,12 +1,14 @@
 #include "binding/engine_results.h"
 
 #include "binding/device_values.h"
+#include "binding/memory_values.h"
 
 namespace octavo {
 
 namespace {
 
-Napi::Object makeRegion(Napi::Env env, Region region, const RegionStatistics& statistics) {
+Napi::Object makeRegion(Napi::Env env, Region region, const RegionStatistics& statistics,
+                        const MemoryStatistics& memory) {
   Napi::Object made = Napi::Object::New(env);
   made.Set("region", regionName(region));
   made.Set("limitBytes", static_cast<double>(statistics.limitBytes));
@@ -15,6 +17,8 @@ Napi::Object makeRegion(Napi::Env env, Region region, const RegionStatistics& st
   made.Set("allocations", static_cast<double>(statistics.allocations));
   made.Set("frees", static_cast<double>(statistics.frees));
   made.Set("failures", static_cast<double>(statistics.failures));
+  made.Set("statistics", toValue(env, memory));
+  made.Set("fragmentation", toValue(env, fragmentationOf(memory)));
   return made;
 }
 
@@ -36,7 +40,8 @@ Napi::Object makeReport(Napi::Env env, const EngineReport& report) {
   for (const LedgerLine& line : report.lines) lines.Set(lines.Length(), toValue(env, line));
   Napi::Array regions = Napi::Array::New(env);
   for (int region = 0; region < kRegionCount; ++region) {
-    regions.Set(regions.Length(), makeRegion(env, static_cast<Region>(region), report.regions[region]));
+    regions.Set(regions.Length(), makeRegion(env, static_cast<Region>(region), report.regions[region],
+                                             report.statistics[region]));
   }
   Napi::Array sessions = Napi::Array::New(env);
   for (const SessionReport& session : report.sessions) sessions.Set(sessions.Length(), makeSession(env, session));

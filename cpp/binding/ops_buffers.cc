@@ -5,6 +5,7 @@
 #include "binding/addon_data.h"
 #include "binding/device_values.h"
 #include "binding/errors.h"
+#include "binding/memory_values.h"
 #include "binding/ops_binding.h"
 
 namespace octavo {
@@ -35,12 +36,22 @@ Napi::Value deviceMemoryUse(Napi::Env env, OpsTable& table, const Fields& fields
 }
 
 Napi::Value deviceLedger(Napi::Env env, OpsTable& table, const Fields& fields) {
-  DeviceAllocator& allocator = *table.device(readHandle(fields, "device")).allocator;
+  const OpenDevice& device = table.device(readHandle(fields, "device"));
+  DeviceAllocator& allocator = *device.allocator;
   allocator.check();
+  device.workspace->check();
   const std::vector<LedgerLine> lines = allocator.ledger().lines();
   Napi::Array list = Napi::Array::New(env, lines.size());
   for (size_t i = 0; i < lines.size(); ++i) list.Set(static_cast<uint32_t>(i), toValue(env, lines[i]));
   return list;
+}
+
+Napi::Value deviceWorkspace(Napi::Env env, OpsTable& table, const Fields& fields) {
+  const MemoryStatistics statistics = table.device(readHandle(fields, "device")).workspace->statistics();
+  Napi::Object value = Napi::Object::New(env);
+  value.Set("statistics", toValue(env, statistics));
+  value.Set("fragmentation", toValue(env, fragmentationOf(statistics)));
+  return value;
 }
 
 Napi::Value synchronize(Napi::Env env, OpsTable& table, const Fields& fields) {
@@ -119,6 +130,7 @@ constexpr NamedFunction kFunctions[] = {
     {"deviceInfo", deviceInfo},
     {"deviceMemoryUse", deviceMemoryUse},
     {"deviceLedger", deviceLedger},
+    {"deviceWorkspace", deviceWorkspace},
     {"synchronize", synchronize},
     {"createBuffer", createBuffer},
     {"destroyBuffer", destroyBuffer},

@@ -25,6 +25,7 @@ Handle OpsTable::open(const std::string& id, int threads) {
   opened->allocator = DeviceAllocator::create(openDevice(id, threads));
   objects_->watch(opened->device());
   opened->stream = opened->device().createStream();
+  opened->workspace = std::make_unique<CachingAllocator>(opened->allocator, Region::kWorkspace, CachingOptions{});
   opened->handle = next_++;
   devices_[opened->handle] = opened;
   return opened->handle;
@@ -47,8 +48,7 @@ OpenDevice& OpsTable::device(Handle device) const {
 
 Handle OpsTable::createBuffer(Handle device, size_t bytes, const std::string& tag) {
   const std::shared_ptr<OpenDevice> owner = (this->device(device), devices_.at(device));
-  const Owner user{OwnerKind::kEngine, static_cast<uint64_t>(device)};
-  Buffer buffer{owner, owner->allocator->allocate(Region::kWorkspace, bytes, user, tag), bytes};
+  Buffer buffer{owner, owner->allocate(bytes, tag), bytes};
   const Handle handle = next_++;
   buffers_.emplace(handle, std::move(buffer));
   return handle;
@@ -57,8 +57,10 @@ Handle OpsTable::createBuffer(Handle device, size_t bytes, const std::string& ta
 bool OpsTable::destroyBuffer(Handle buffer) {
   const auto found = buffers_.find(buffer);
   if (found == buffers_.end()) return false;
-  settle(*found->second.device);
+  const std::shared_ptr<OpenDevice> device = found->second.device;
+  settle(*device);
   buffers_.erase(found);
+  if (device->workspace->statistics().of(Counter::kAllocation).current == 0) device->workspace->trim();
   return true;
 }
 

@@ -7,7 +7,8 @@
 #include <string>
 
 #include "binding/device_objects.h"
-#include "memory/allocator.h"
+#include "memory/caching_allocator.h"
+#include "memory/resource_allocation.h"
 #include "ops/ops.h"
 
 namespace octavo {
@@ -15,19 +16,24 @@ namespace octavo {
 /** Numbers in JavaScript; never used twice, so that a stale one is found out. */
 using Handle = int64_t;
 
-/** A device opened through the SDK: its allocator and the one stream all calls of its user go to. */
+/** A device opened through the SDK: its allocator, the one stream all calls of its user go to, its cached memory. */
 struct OpenDevice {
   Handle handle = 0;
   std::shared_ptr<DeviceAllocator> allocator;
   std::unique_ptr<Stream> stream;
+  std::unique_ptr<CachingAllocator> workspace;
 
   Device& device() const { return allocator->device(); }
   Ops& ops() const { return allocator->device().ops(); }
+  /** Stream-ordered memory of region workspace, owned by this device. Throws kOutOfMemory, kInvalidArgument. */
+  ResourceAllocation allocate(size_t bytes, const std::string& tag) {
+    return {*workspace, bytes, stream.get(), {OwnerKind::kEngine, static_cast<uint64_t>(handle)}, tag};
+  }
 };
 
 struct Buffer {
   std::shared_ptr<OpenDevice> device;
-  Allocation memory;
+  ResourceAllocation memory;
   size_t bytes = 0;  // as asked for
 };
 
@@ -48,7 +54,7 @@ class OpsTable {
 
   /** Contents undefined. Throws kDisposed, kOutOfMemory, kInvalidArgument. */
   Handle createBuffer(Handle device, size_t bytes, const std::string& tag);
-  /** Waits for the device's work. Unknown handles are fine: false. */
+  /** Waits for the device's work. The last buffer of a device takes the cache with it. Unknown handles: false. */
   bool destroyBuffer(Handle buffer);
   /** Throws kDisposed. */
   const Buffer& buffer(Handle buffer) const;

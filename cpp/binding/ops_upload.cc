@@ -12,8 +12,7 @@ Upload::~Upload() {
 
 void* Upload::allocate(size_t bytes) {
   if (bytes == 0) return nullptr;
-  const Owner owner{OwnerKind::kEngine, static_cast<uint64_t>(device_.handle)};
-  allocations_.push_back(device_.allocator->allocate(Region::kWorkspace, bytes, owner, "ops.arguments"));
+  allocations_.push_back(device_.allocate(bytes, "ops.arguments"));
   return allocations_.back().data();
 }
 

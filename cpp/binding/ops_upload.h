@@ -37,7 +37,7 @@ class Upload {
   void fetchBytes(void* to, const void* from, size_t bytes);
 
   OpenDevice& device_;
-  std::vector<Allocation> allocations_;
+  std::vector<ResourceAllocation> allocations_;
 };
 
 }  // namespace octavo

@@ -74,6 +74,7 @@ struct SessionReport {
 struct EngineReport {
   std::vector<LedgerLine> lines;
   RegionStatistics regions[kRegionCount];
+  MemoryStatistics statistics[kRegionCount];
   DeviceMemoryUse driver;
   size_t limit = 0;
   size_t contextBytes = 0;    // the driver's figure less ours, measured when the load had run its kernels

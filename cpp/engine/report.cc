@@ -28,6 +28,7 @@ EngineReport Engine::lockedReport() const {
   report.lines = state_->allocator->ledger().lines();
   for (int region = 0; region < kRegionCount; ++region) {
     report.regions[region] = state_->allocator->statistics(static_cast<Region>(region));
+    report.statistics[region] = state_->allocator->memoryStatistics(static_cast<Region>(region));
   }
   report.driver = state_->allocator->device().memoryUse();
   report.limit = state_->options.memoryLimit;

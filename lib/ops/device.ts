@@ -6,7 +6,7 @@ import { DeviceBuffer } from './buffer.js'
 import { callOps } from './load.js'
 import { readOptions } from './options.js'
 import type { ArrayOf, DType } from './dtype.js'
-import type { NativeMemoryUse } from './native.js'
+import type { NativeMemoryUse, NativeWorkspace } from './native.js'
 import type { Shape } from './shape.js'
 
 /** How a device is opened. */
@@ -92,7 +92,18 @@ export class Device implements Disposable {
     return callOps((ops) => ops.deviceMemoryUse({ device: this.handle }))
   }
 
-  /** Every allocation of this device: region, owner, tag, bytes. Empty when nothing is held. */
+  /**
+   * What the cache behind the buffers counts, under PyTorch's names, and how fragmented it is. Disposed buffers'
+   * memory is kept for the next ones, and given back with the last buffer.
+   */
+  workspace(): NativeWorkspace {
+    return callOps((ops) => ops.deviceWorkspace({ device: this.handle }))
+  }
+
+  /**
+   * Every allocation of this device: region, owner, tag, bytes; `workspace.cached` is what the cache keeps. Empty when
+   * there is no buffer.
+   */
   ledger(): NativeLedgerLine[] {
     return callOps((ops) => ops.deviceLedger({ device: this.handle }))
   }

@@ -11,7 +11,13 @@ export { bytesOf, decode, encode, fromBf16, fromFp16, toBf16, toFp16 } from './d
 export type { ArrayOf, DType, FloatDType } from './dtype.js'
 export type { Int32s, Int64s } from './indices.js'
 export type { HeadsArgument, HeadsView, MatrixArgument, MatrixView, Shape } from './shape.js'
-export type { NativeMemoryUse as DeviceMemoryUse } from './native.js'
+export type { NativeMemoryUse as DeviceMemoryUse, NativeWorkspace as Workspace } from './native.js'
+export type {
+  CounterFigures,
+  Fragmentation,
+  MemoryStatistics,
+  PoolFigures,
+} from '../memory-statistics.js'
 export { cudaStatus, listDevices } from '../devices.js'
 export type { CudaStatus, DeviceInfo } from '../devices.js'
 export type { NativeLedgerLine as LedgerLine } from '../native.js'

@@ -1,4 +1,5 @@
 /** The shape of `addon.ops`: handles are numbers, views and options plain objects. Every throw has a `code`. */
+import type { Fragmentation, MemoryStatistics } from '../memory-statistics.js'
 import type { NativeDeviceInfo, NativeLedgerLine } from '../native.js'
 import type { FloatDType } from './dtype.js'
 
@@ -69,6 +70,12 @@ export interface NativeSamples {
   topLogprobs: Float32Array
 }
 
+/** What the cache of a device's buffers counts. */
+export interface NativeWorkspace {
+  statistics: MemoryStatistics
+  fragmentation: Fragmentation
+}
+
 export interface NativeOps {
   open(fields: { id: string; threads: number }): number
   /** False when it was closed before. */
@@ -76,6 +83,7 @@ export interface NativeOps {
   deviceInfo(fields: { device: number }): NativeDeviceInfo
   deviceMemoryUse(fields: { device: number }): NativeMemoryUse
   deviceLedger(fields: { device: number }): NativeLedgerLine[]
+  deviceWorkspace(fields: { device: number }): NativeWorkspace
   synchronize(fields: { device: number }): void
   createBuffer(fields: { device: number; bytes: number; tag: string }): number
   /** False when it was gone before. */

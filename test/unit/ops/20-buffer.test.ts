@@ -50,8 +50,9 @@ describe('buffers', () => {
   test('are in the ledger under their tag until they are disposed, once', () => {
     const buffer = device.buffer('bf16', [3, 100], 'weights of a test')
     expect(buffer.bytes).toBe(600)
-    const [line, ...others] = device.ledger()
+    const [cached, line, ...others] = device.ledger()
     expect(others).toEqual([])
+    expect(cached).toMatchObject({ tag: 'workspace.cached', bytes: 2 ** 21 - 1024 })
     expect(line).toMatchObject({
       region: 'workspace',
       tag: 'weights of a test',

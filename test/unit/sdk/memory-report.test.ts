@@ -1,7 +1,23 @@
 import { memoryReport } from '../../../lib/memory.js'
+import type { Fragmentation, MemoryStatistics } from '../../../lib/memory-statistics.js'
 import { calmHost } from '../../fakes/native-engine.js'
 import type { NativeReport } from '../../../lib/native.js'
 
+const figures = { current: 0, peak: 0, allocated: 0, freed: 0 }
+const pools = { all: figures, small_pool: figures, large_pool: figures }
+const statistics: MemoryStatistics = {
+  ...{ allocation: pools, segment: pools, active: pools, inactive_split: pools },
+  ...{ allocated_bytes: pools, reserved_bytes: pools, active_bytes: pools },
+  ...{ inactive_split_bytes: pools, requested_bytes: pools },
+  ...{ num_alloc_retries: 0, num_ooms: 0, num_sync_all_streams: 0 },
+  ...{ num_device_alloc: 0, num_device_free: 0, max_split_size: 0 },
+  ...{ oversize_allocations: figures, oversize_segments: figures },
+}
+const fragmentation: Fragmentation = {
+  ...{ external: 0, reservationWaste: 0, currentSlack: 0, stuckSlack: 0, internal: 0 },
+  ...{ unusableShare: 0, largestFreeBytes: 0 },
+}
+const more = { statistics, fragmentation }
 const counters = { allocatedPeakBytes: 9, allocations: 3, frees: 1, failures: 0 }
 const native: NativeReport = {
   lines: [
@@ -16,11 +32,11 @@ const native: NativeReport = {
     },
   ],
   regions: [
-    { region: 'weights', limitBytes: 100, allocatedBytes: 90, ...counters },
-    { region: 'kv', limitBytes: 200, allocatedBytes: 150, ...counters },
-    { region: 'graph', limitBytes: 2 ** 64, allocatedBytes: 10, ...counters },
-    { region: 'workspace', limitBytes: 0, allocatedBytes: 0, ...counters },
-    { region: 'pinned', limitBytes: 2 ** 64, allocatedBytes: 1000, ...counters },
+    { region: 'weights', limitBytes: 100, allocatedBytes: 90, ...counters, ...more },
+    { region: 'kv', limitBytes: 200, allocatedBytes: 150, ...counters, ...more },
+    { region: 'graph', limitBytes: 2 ** 64, allocatedBytes: 10, ...counters, ...more },
+    { region: 'workspace', limitBytes: 0, allocatedBytes: 0, ...counters, ...more },
+    { region: 'pinned', limitBytes: 2 ** 64, allocatedBytes: 1000, ...counters, ...more },
   ],
   driver: { freeBytes: 600, totalBytes: 1000, processBytes: 300 },
   limit: 850,
@@ -57,6 +73,18 @@ describe('memoryReport', () => {
     expect(report.allocatedBytes).toBe(250)
     expect(report.regions.weights).toEqual({ limitBytes: 100, allocatedBytes: 90, ...counters })
     expect(report.regions.graph.limitBytes).toBeNull()
+  })
+
+  it("shows every region's statistics and fragmentation", () => {
+    const busy = { ...statistics, num_ooms: 3 }
+    const torn = { ...fragmentation, external: 0.25 }
+    const [weights, ...rest] = native.regions
+    const changed = { ...weights!, statistics: busy, fragmentation: torn }
+    const shown = memoryReport('cuda:0', { ...native, regions: [changed, ...rest] })
+    expect(shown.statistics.weights.num_ooms).toBe(3)
+    expect(shown.statistics.kv.num_ooms).toBe(0)
+    expect(shown.fragmentation.weights.external).toBe(0.25)
+    expect(shown.regions.weights).not.toHaveProperty('statistics')
   })
 
   it('accounts for every block', () => {
