@@ -38,6 +38,12 @@ export type {
   SessionReport,
 } from './memory.js'
 export type {
+  CounterFigures,
+  Fragmentation,
+  MemoryStatistics,
+  PoolFigures,
+} from './memory-statistics.js'
+export type {
   Leak,
   LeakReport,
   MemorySnapshot,

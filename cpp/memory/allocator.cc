@@ -50,19 +50,19 @@ Allocation DeviceAllocator::allocate(Region region, size_t bytes, Owner owner, c
   allocation.line_ = ledger_.line(region, owner, tag);
   // The lock is held over the device call so that limit, counters and ledger change as one.
   const std::lock_guard lock(mutex_);
-  allocation.requestedBytes_ = bytes;
   try {
     checkLimit(region, bytes);
+    allocation.requestedBytes_ = bytes;
     bytes = rounded(bytes);
     allocation.data_ = takeFromDevice(region, bytes, owner, tag);
   } catch (...) {
     trace_.outOfMemory(region, bytes, owner, tag);
     throw;
   }
-  trace_.allocated(region, allocation.data_, bytes, owner, tag);
   allocation.bytes_ = bytes;
   ledger_.add(allocation.line_, bytes);
   count(region, bytes, allocation.requestedBytes_, 1);
+  trace_.allocated(region, allocation.data_, bytes, owner, tag);
   allocation.allocator_ = shared_from_this();
   return allocation;
 }

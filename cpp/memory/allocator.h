@@ -103,6 +103,8 @@ class DeviceAllocator : public std::enable_shared_from_this<DeviceAllocator> {
   void remember(const std::exception& problem) noexcept;
 
   std::shared_ptr<Device> device_;
+  DeviceResource deviceMemory_, pinnedMemory_;
+  FailureTrigger failure_;
   MemoryTrace trace_;
   DeviceResource deviceMemory_, pinnedMemory_;
   FailureTrigger failure_;

@@ -74,6 +74,7 @@ void CachingAllocator::handOut(CachedBlock& block, size_t asked, const Owner& ow
     pool.release(block);
     throw;
   }
+  allocator_->trace().allocated(parts_.region, block.data, block.bytes, owner, tag);
   block.state = BlockState::kAllocated;
   block.requestedBytes = asked;
   handedOut_.insert(block);
@@ -84,7 +85,6 @@ void CachingAllocator::handOut(CachedBlock& block, size_t asked, const Owner& ow
   statistics.increase(pool.kind(), Counter::kActiveBytes, block.bytes);
   statistics.increase(pool.kind(), Counter::kRequestedBytes, asked);
   if (pool.blockClass == BlockClass::kOversize) statistics.oversizeAllocations.increase(1);
-  allocator_->trace().allocated(parts_.region, block.data, block.bytes, owner, tag);
 }
 
 void CachingAllocator::deallocate(void* data, size_t bytes, Stream* stream) noexcept {
@@ -110,7 +110,8 @@ void CachingAllocator::takeBack(CachedBlock& block, size_t bytes, Stream* stream
   statistics.decrease(pool.kind(), Counter::kRequestedBytes, block.requestedBytes);
   if (pool.blockClass == BlockClass::kOversize) statistics.oversizeAllocations.decrease(1);
   block.state = BlockState::kWaiting;
-  allocator_->trace().freeRequested(parts_.region, block.data, block.bytes, block.line.owner(), block.line.tag());
+  const LineHandle& line = block.line;
+  allocator_->trace().freeRequested(parts_.region, block.data, block.bytes, line.owner(), line.tag());
   allocator_->ledger().transfer(std::move(block.line), cached_, block.bytes, 1, 0);
   if (stream == pool.stream && block.usedBy.empty()) return release(block);
   block.freedOn = stream == pool.stream ? nullptr : stream;
@@ -119,9 +120,9 @@ void CachingAllocator::takeBack(CachedBlock& block, size_t bytes, Stream* stream
 
 void CachingAllocator::release(CachedBlock& block) noexcept {
   StreamPool& pool = block.segment->pool();
+  allocator_->trace().freeCompleted(parts_.region, block.data, block.bytes, {}, parts_.cachedTag);
   parts_.statistics.decrease(pool.kind(), Counter::kActive, 1);
   parts_.statistics.decrease(pool.kind(), Counter::kActiveBytes, block.bytes);
-  allocator_->trace().freeCompleted(parts_.region, block.data, block.bytes, {}, parts_.cachedTag);
   pool.release(block);
 }
 

@@ -72,7 +72,7 @@ class CachingAllocator final : public MemoryResource {
 
   /** Work already enqueued on `stream`, another than the block's own, uses the block. Unknown addresses are refused. */
   void recordStream(void* data, Stream& stream);
-  /** Gives whole free pages back until at most `keepBytes` are reserved; waits for their streams. Returns bytes given. */
+  /** Gives whole free pages back until at most `keepBytes` are reserved; waits for their streams. Returns the bytes. */
   size_t trim(size_t keepBytes = 0);
   /** Waits for `stream`, which is to be destroyed; its cached memory serves the next new stream. */
   void releaseStream(Stream& stream);

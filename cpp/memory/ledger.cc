@@ -142,7 +142,9 @@ void Ledger::transfer(Region region, Owner from, const std::string& fromTag, Own
   const std::lock_guard lock(lock_);
   Line* const source = table_->find(region, from, fromTag);
   if (!source || !holds(*source, bytes, fromCount)) refuse(source, {region, from, fromTag}, bytes, fromCount);
-  move(*source, table_->at(region, to, toTag), bytes, fromCount, toCount);
+  Line& target = table_->at(region, to, toTag);
+  if (&target == source) return;
+  move(*source, target, bytes, fromCount, toCount);
   table_->settle(*source);
   if (trace_) trace_->transferred(region, from, fromTag, to, toTag, bytes);
 }

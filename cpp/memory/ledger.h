@@ -112,8 +112,8 @@ class Ledger {
   void drop(void* line) noexcept;
 
   mutable SpinLock lock_;
-  std::unique_ptr<class LedgerTable> table_;
   MemoryTrace* trace_ = nullptr;
+  std::unique_ptr<class LedgerTable> table_;
   size_t region_[kRegionCount] = {};
   size_t regionPeak_[kRegionCount] = {};
 };

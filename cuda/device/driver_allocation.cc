@@ -12,7 +12,8 @@ namespace octavo {
 
 std::vector<DriverAllocation> cudaDriverAllocations(int index) {
   using cuda::check;
-  const auto stream = std::make_shared<cuda::CudaStream>(index);  // makes the device current, too
+  check(cudaSetDevice(index), "cudaSetDevice");
+  const auto stream = std::make_shared<cuda::CudaStream>(index, std::make_shared<ObjectCounts>());
   cudaMemPool_t pool = nullptr;
   check(cudaDeviceGetDefaultMemPool(&pool, index), "cudaDeviceGetDefaultMemPool");
   uint64_t keep = UINT64_MAX;  // the pool at its best: it never gives memory back in between

@@ -1,4 +1,5 @@
 import { memoryReport } from '../../../lib/memory.js'
+import type { Fragmentation, MemoryStatistics } from '../../../lib/memory-statistics.js'
 import { calmHost } from '../../fakes/native-engine.js'
 import type { Fragmentation, MemoryStatistics } from '../../../lib/memory-statistics.js'
 import type { NativeReport } from '../../../lib/native.js'
