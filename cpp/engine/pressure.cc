@@ -36,13 +36,12 @@ HostReport Engine::host() const {
 }
 
 void Engine::pollHost() {
-  HostWatch* host = nullptr;
+  const std::lock_guard kept(state_->disposing);  // the watch does not go while it is asked; it takes `mutex` itself
   {
     const std::lock_guard lock(state_->mutex);
     state_->requireOpen();
-    host = state_->host.get();
   }
-  host->poll();
+  state_->host->poll();
 }
 
 }  // namespace octavo

@@ -167,3 +167,18 @@ test('a host without any of the files is calm', async () => {
   expect(bare.native.report().host).toMatchObject({ level: 'none', totalBytes: 0, events: [] })
   bare.native.dispose()
 })
+
+test('may be asked for until the engine is gone, whoever disposes it', async () => {
+  for (let round = 0; round < 20; round++) {
+    const leaving = await TestEngine.load({ testing: { hostRoot: host.root } })
+    const gone = leaving.native.disposeAsync()
+    const asking = async (): Promise<void> => {
+      for (;;) {
+        leaving.native.pollHost()
+        await new Promise(setImmediate)
+      }
+    }
+    await expect(asking()).rejects.toMatchObject({ code: 'OCTAVO_DISPOSED' })
+    await gone
+  }
+})

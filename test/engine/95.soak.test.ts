@@ -78,7 +78,10 @@ function expectSound({ running, given, fate }: Case): void {
   expect(logits === null || logits.length === given * 512).toBe(true)
 }
 
-test.each([1, 2, 3])('soak %i: 500 random requests', async (seed) => {
+/** AddressSanitizer is slow: fewer of the same. */
+const count = native.buildInfo.sanitizer ? 150 : 500
+
+test.each([1, 2, 3])(`soak %i: ${count} random requests`, async (seed) => {
   const random = new SeededRandom(seed)
   const engine = await TestEngine.load({
     kvBytes: random.between(16, 60) * blockBytes(),
@@ -91,7 +94,7 @@ test.each([1, 2, 3])('soak %i: 500 random requests', async (seed) => {
   const sessions = new Set<number>()
   const busy = new Map<number, Promise<unknown>>()
 
-  while (cases.length < 500) {
+  while (cases.length < count) {
     while (busy.size >= 15) await Promise.race(busy.values())
     const idle = [...sessions].filter((session) => !busy.has(session))
     const session = idle.length > 4 ? random.pick(idle) : engine.native.createSession()
@@ -120,8 +123,8 @@ test.each([1, 2, 3])('soak %i: 500 random requests', async (seed) => {
   await Promise.all(cases.map(({ running }) => running.finish))
   for (const each of cases) expectSound(each)
   const cancelled = cases.filter(({ running }) => running.finishes[0]!.reason === 'cancelled')
-  expect(cancelled.length).toBeGreaterThan(50)
-  expect(cancelled.length).toBeLessThan(250)
+  expect(cancelled.length).toBeGreaterThan(count / 10)
+  expect(cancelled.length).toBeLessThan(count / 2)
 
   await Promise.all([...sessions].map((session) => engine.native.disposeSession(session)))
   const { lines, blocksFree, blocksInFlight, running, waiting } = engine.native.report()

@@ -104,6 +104,9 @@ export const defaultOptions: NativeEngineOptions = {
   kvBytes: 16 * MiB,
 }
 
+/** No files to read: a machine short of memory must not make the engine admit less. */
+const calmHost = { hostRoot: '/no/such/folder/' }
+
 export class TestEngine {
   readonly #running = new Map<number, Running>()
   native!: NativeEngine
@@ -123,7 +126,7 @@ export class TestEngine {
       threads,
       spec,
       manifest,
-      options: { ...defaultOptions, ...options },
+      options: { ...defaultOptions, ...options, testing: { ...calmHost, ...options.testing } },
       onProgress: () => {},
       onEvents: (events) => engine.#deliver(events),
     })
