@@ -1,5 +1,5 @@
 // Puts the page together.
-import { element, makeTooltip } from './dom.mjs'
+import { batched, element, makeTooltip } from './dom.mjs'
 import { EventsView } from './events-view.mjs'
 import { formatBytes } from './format.mjs'
 import { MapView } from './map-view.mjs'
@@ -55,8 +55,12 @@ function start() {
   drawHeader(data)
   document.documentElement.dataset.theme = 'light'
   const events = new EventsView(data, at('events'), show)
-  const span = (from, to, isWhole) =>
-    events.apply(isWhole ? { from: 0, to: Infinity } : { from, to })
+  let chosen = {}
+  const filter = batched(() => events.apply(chosen))
+  const span = (from, to, isWhole) => {
+    chosen = isWhole ? { from: 0, to: Infinity } : { from, to }
+    filter()
+  }
   const timeline = new TimelineView(
     data,
     at('timeline'),

@@ -3,7 +3,8 @@
  * time, nothing left behind, and the next run as good as new. OCTAVO_SWEEP_TABLE=1 prints the n.
  */
 import { story } from '../helpers/goldens.js'
-import { native, TestEngine, type Testing } from '../helpers/native-engine.js'
+import { TestEngine, type Testing } from '../helpers/native-engine.js'
+import { expectNothingLive } from '../helpers/nothing-live.js'
 
 interface Outcome {
   code: string
@@ -48,7 +49,7 @@ async function sweep(fault: 'failAllocation' | 'failChunk'): Promise<Outcome[]> 
     if (outcome === null) return outcomes
     expect({ n, code: outcome.code }).toEqual({ n, code: expect.stringMatching(typed) })
     expect(outcome.message).toMatch(/\d/)
-    expect(native.liveObjects()).toEqual({ engines: 0, devices: 0, buffers: 0 })
+    expectNothingLive()
     outcomes.push(outcome)
   }
 }

@@ -62,8 +62,9 @@ std::string stackLine(StackId id, const StackFrames& frames) {
 std::string eventLine(const TraceEvent& event, const std::vector<std::string>& tags) {
   char numbers[320];
   std::snprintf(numbers, sizeof numbers,
-                "{\"sequence\":%" PRIu64 ",\"timeNs\":%" PRId64 ",\"operation\":\"%s\",\"region\":\"%s\",\"address\":%" PRIu64
-                ",\"bytes\":%" PRIu64 ",\"owner\":{\"kind\":\"%s\",\"id\":%" PRIu64 "},\"thread\":%u,\"stack\":%u,\"tag\":",
+                "{\"sequence\":%" PRIu64 ",\"timeNs\":%" PRId64 ",\"operation\":\"%s\",\"region\":\"%s\","
+                "\"address\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"owner\":{\"kind\":\"%s\",\"id\":%" PRIu64 "},"
+                "\"thread\":%u,\"stack\":%u,\"tag\":",
                 event.sequence, event.timeNanoseconds, traceOperationName(event.operation), regionName(event.region),
                 event.address, event.bytes, ownerKindName(event.owner.kind), event.owner.id, event.thread, event.stack);
   std::string line = numbers;

@@ -8,7 +8,9 @@ namespace octavo {
 
 namespace {
 
-const std::string& tagOf(TagId tag, const TraceSnapshot& trace) { return trace.tags[tag < trace.tags.size() ? tag : 0]; }
+const std::string& tagOf(TagId tag, const TraceSnapshot& trace) {
+  return trace.tags[tag < trace.tags.size() ? tag : 0];
+}
 
 template <typename Traced>
 bool isOf(const Traced& traced, const LedgerLine& line, const TraceSnapshot& trace) {

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { loadNative } from '../../../lib/native.js'
 import { root } from './support.js'
+import { nothingLive } from '../../helpers/nothing-live.js'
 
 interface Result {
   loadedBytes: number[]
@@ -26,7 +27,7 @@ it('load, generate, dispose over and over', () => {
     env: { ...process.env, MALLOC_ARENA_MAX: '1' },
   })
   const { loadedBytes, allocatedBytes, leftBytes, rssSlope, live } = JSON.parse(text) as Result
-  expect(live).toEqual({ engines: 0, devices: 0, buffers: 0 })
+  expect(live).toEqual(nothingLive)
   expect(leftBytes).toEqual([0])
   expect(allocatedBytes).toHaveLength(1)
   expect(loadedBytes).toEqual(allocatedBytes)

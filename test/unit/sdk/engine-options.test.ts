@@ -8,6 +8,7 @@ describe('engine options', () => {
       threads: 0,
       limit: 0.85,
       kvBytes: null,
+      trace: { level: 0, ringEvents: 65_536, sampleBytes: 2 ** 20, spill: null },
       pinnedBytes: null,
       blockSize: 32,
       kvDType: null,
