@@ -213,6 +213,11 @@ MemoryPlan planMemory(const PlanTarget& target, const ModelSpec& spec, const Wei
   return mapped.misfit() ? plan : mapped;
 }
 
+MemoryPlan planAgain(const MemoryPlan& plan, const PlanTarget& target, const ModelSpec& spec,
+                     const WeightManifest& manifest, const EngineOptions& options) {
+  return planWeights(target, spec, manifest, options, plan.mapFiles);
+}
+
 void requireFit(const MemoryPlan& plan) {
   const std::optional<Misfit> misfit = plan.misfit();
   if (!misfit) return;

@@ -81,6 +81,10 @@ struct MemoryPlan : PlanShape {
 MemoryPlan planMemory(const PlanTarget& target, const ModelSpec& spec, const WeightManifest& manifest,
                       const EngineOptions& options);
 
+/** The same for another target once the weights of `plan` are in place: where they lie does not change any more. */
+MemoryPlan planAgain(const MemoryPlan& plan, const PlanTarget& target, const ModelSpec& spec,
+                     const WeightManifest& manifest, const EngineOptions& options);
+
 /** Throws kOutOfMemory listing every item in bytes, the first that does not fit and by how much. */
 void requireFit(const MemoryPlan& plan);
 

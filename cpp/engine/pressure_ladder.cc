@@ -10,6 +10,7 @@ namespace {
 
 constexpr double kTightFree = 0.05, kCriticalFree = 0.02;  // of the memory this process may use
 constexpr double kStall = 10;                              // percent of the last 10 seconds
+constexpr double kStallFree = 0.25;  // with more free than this the waiting is not for want of memory of ours
 
 std::string percent(double value) {
   char text[32];
@@ -55,12 +56,13 @@ PressureLevel PressureLadder::rungOf(const HostPressure& reading) {
   if (known && free < kCriticalFree * total) return say(PressureLevel::kCritical, left);
   if (reading.oomKills > before.oomKills) return say(PressureLevel::kCritical, "a process of the group was killed");
   if (reading.maxEvents > before.maxEvents) return say(PressureLevel::kCritical, "memory.max was met");
-  if (reading.fullStall >= kStall) {
+  const bool stallsCount = !known || free < kStallFree * total;
+  if (stallsCount && reading.fullStall >= kStall) {
     return say(PressureLevel::kCritical, "all tasks waited for memory " + percent(reading.fullStall) + " of the time");
   }
   if (known && free < kTightFree * total) return say(PressureLevel::kTight, left);
   if (reading.highEvents > before.highEvents) return say(PressureLevel::kTight, "memory.high was passed");
-  if (reading.someStall >= kStall) {
+  if (stallsCount && reading.someStall >= kStall) {
     return say(PressureLevel::kTight, "some task waited for memory " + percent(reading.someStall) + " of the time");
   }
   return PressureLevel::kNone;

@@ -17,6 +17,7 @@ const char* pressureLevelName(PressureLevel level);  // "none" "tight" "critical
  *             of the last 10 seconds
  *   critical  less than 2 % free, memory.max was met or a process was killed since the last reading, or all tasks
  *             waited 10 % of the time
+ * Waiting counts while less than a quarter is free: with more, others wait behind limits of their own.
  */
 class PressureLadder {
  public:

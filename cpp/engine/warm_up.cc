@@ -82,7 +82,7 @@ void Engine::State::measureContext(const WeightManifest& manifest) {
   PlanTarget target = plan.target;
   target.freeBytes -= std::min(target.freeBytes, contextBytes - plan.contextBytes);
   target.contextBytes = contextBytes;
-  MemoryPlan again = planMemory(target, spec, manifest, options);
+  MemoryPlan again = planAgain(plan, target, spec, manifest, options);
   requireFit(again);
   const bool same = again.kvBlocks == plan.kvBlocks;
   plan = std::move(again);

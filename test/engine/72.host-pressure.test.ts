@@ -76,8 +76,18 @@ test.each([
     /memory\.max was met/,
   ],
   ['a kill', { events: { high: 0, max: 0, oom_kill: 1 } }, 'critical', /was killed/],
-  ['some waiting', { someStall: 12 }, 'tight', /some task waited for memory 12\.00 %/],
-  ['all waiting', { fullStall: 10 }, 'critical', /all tasks waited for memory 10\.00 %/],
+  [
+    'some waiting',
+    { ...free(0.2 * 4 * GiB), someStall: 12 },
+    'tight',
+    /some task waited for memory 12\.00 %/,
+  ],
+  [
+    'all waiting',
+    { ...free(0.2 * 4 * GiB), fullStall: 10 },
+    'critical',
+    /all tasks waited for memory 10\.00 %/,
+  ],
 ])('%s', (_, state, expected, reason) => {
   host.set(state)
   expect(level()).toBe(expected)
@@ -95,13 +105,18 @@ test('page cache that fills the group is no pressure', () => {
   expect(engine.native.report().host.events).toEqual([])
 })
 
+test('waiting while much is free is no pressure of ours', () => {
+  host.set({ someStall: 90, fullStall: 90 })
+  expect(level(5)).toBe('none')
+})
+
 test('a rung is left after three calm readings, one at a time', () => {
   host.set({ events: { high: 0, max: 1, oom_kill: 0 } })
   expect(level()).toBe('critical')
   expect(level(2)).toBe('critical')
   expect(level()).toBe('tight')
   expect(level(2)).toBe('tight')
-  host.set({ someStall: 50 })
+  host.set({ ...free(0.2 * 4 * GiB), someStall: 50 })
   expect(level()).toBe('tight')
   host.set({ someStall: 0 })
   expect(level(2)).toBe('tight')
@@ -118,7 +133,7 @@ test('tight: what runs goes on, one request at a time is admitted, and all end r
     })
   const first = start(2)
   await first.produced(2)
-  host.set({ someStall: 30 })
+  host.set({ ...free(0.2 * 4 * GiB), someStall: 30 })
   expect(level()).toBe('tight')
   const later = [start(), start(), start()]
   // Only one of the three runs while the others wait: their ends come one after the other.
