@@ -4,6 +4,7 @@
 // something else.
 'use strict'
 const { spawnSync } = require('node:child_process')
+const { existsSync } = require('node:fs')
 const { dirname, join } = require('node:path')
 const { stripAddon } = require('./strip-addon.cjs')
 
@@ -15,5 +16,7 @@ const args = [bin, 'build', '--arch', arch, ...(debug ? ['--debug'] : [])]
 const status = spawnSync(process.execPath, args, { stdio: 'inherit' }).status ?? 1
 if (status === 0 && !debug && process.platform !== 'win32') {
   stripAddon(join('build', 'Release', 'octavo.node'))
+  const tracer = join('build', 'Release', 'octavo-memtrace.so') // prebuildify takes it along
+  if (existsSync(tracer)) stripAddon(tracer)
 }
 process.exit(status)
