@@ -56,11 +56,5 @@ export type {
   TraceOperation,
   TraceReport,
 } from './trace/snapshot.js'
-export type {
-  CounterFigures,
-  Fragmentation,
-  MemoryStatistics,
-  PoolFigures,
-} from './memory-statistics.js'
 export type { ChatMessage, ChatTemplateOptions, Detokenizer, Tokenizer } from './text/types.js'
 export type { GenerationDefaults } from './checkpoint/types.js'

@@ -106,8 +106,6 @@ class DeviceAllocator : public std::enable_shared_from_this<DeviceAllocator> {
   DeviceResource deviceMemory_, pinnedMemory_;
   FailureTrigger failure_;
   MemoryTrace trace_;
-  DeviceResource deviceMemory_, pinnedMemory_;
-  FailureTrigger failure_;
   Ledger ledger_;
   mutable std::mutex mutex_;
   std::array<RegionStatistics, kRegionCount> regions_;

@@ -1,7 +1,6 @@
 import { memoryReport } from '../../../lib/memory.js'
 import type { Fragmentation, MemoryStatistics } from '../../../lib/memory-statistics.js'
 import { calmHost } from '../../fakes/native-engine.js'
-import type { Fragmentation, MemoryStatistics } from '../../../lib/memory-statistics.js'
 import type { NativeReport } from '../../../lib/native.js'
 
 const figures = { current: 0, peak: 0, allocated: 0, freed: 0 }
