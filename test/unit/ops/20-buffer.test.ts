@@ -5,7 +5,7 @@ import {
   convert,
   fromBf16,
   fromFp16,
-    toBf16,
+  toBf16,
   toFp16,
 } from '../../../lib/ops/index.js'
 import type { DType } from '../../../lib/ops/index.js'
