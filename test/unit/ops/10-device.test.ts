@@ -9,7 +9,6 @@ import { loadNative } from '../../../lib/native.js'
 import { version } from '../../../package.json'
 import { expectNothingLive, nothingLive } from '../../helpers/nothing-live.js'
 
-
 function codeOf(body: () => unknown): string {
   try {
     body()
