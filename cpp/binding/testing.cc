@@ -6,6 +6,7 @@
 #include "binding/testing/model_calls.h"
 #include "binding/testing/model_handle.h"
 #include "binding/testing/pages_handle.h"
+#include "binding/testing/pool_handle.h"
 #include "binding/testing/trace_handle.h"
 
 namespace octavo {
@@ -14,6 +15,7 @@ void initTesting(Napi::Env env, Napi::Object exports) {
   Napi::Object testing = Napi::Object::New(env);
   testing.Set("Memory", testing::MemoryHandle::define(env));
   testing.Set("Pages", testing::PagesHandle::define(env));
+  testing.Set("Pool", testing::PoolHandle::define(env));
   testing.Set("Cache", testing::CacheHandle::define(env));
   testing.Set("Trace", testing::TraceHandle::define(env));
   testing.Set("Model", testing::ModelHandle::define(env));
