@@ -280,6 +280,25 @@ export class Engine {
     return buildLeaks(this.#state.native.leaks())
   }
 
+  /**
+   * Moves KV blocks of sessions together, a slice of at most 64 MiB between two steps, until no page can be emptied
+   * any more, and gives every KV page without a block back to the device; `memory().kv.compaction` says what it
+   * took. An engine does so itself when much is stranded, and when it has been idle for a second. Rejects with
+   * OCTAVO_DISPOSED.
+   *
+   * @example
+   * ```ts
+   * import { Engine } from 'octavo'
+   * await using engine = await Engine.load()
+   * await engine.compact()
+   * console.log(engine.memory().kv.pages.mapped)
+   * ```
+   */
+  async compact(): Promise<void> {
+    this.#state.assertOpen()
+    await this.#state.native.compact()
+  }
+
   /** Verifies that plan, allocator, ledger and KV pool agree. Throws OCTAVO_INTERNAL where not, OCTAVO_DISPOSED. */
   check(): void {
     this.#state.assertOpen()

@@ -30,6 +30,8 @@ export type { Piece, TokenLogprob } from './runtime/pieces.js'
 export type { FinishReason, GenerationResult, Timings, Usage } from './runtime/result.js'
 export type { Logits } from './runtime/score-request.js'
 export type {
+  CompactionReport,
+  KvPages,
   KvReport,
   LedgerLine,
   MemoryReport,

@@ -35,15 +35,47 @@ export interface RegionReport {
   failures: number
 }
 
-/** The pool of KV blocks: free + used + in flight = total. */
+/** The pool of KV blocks: free + used + in flight = capacity. Memory is held page by page, as blocks need it. */
 export interface KvReport {
   totalBlocks: number
+  /** What can be held at once: all, or fewer since the device refused a page. */
+  capacityBlocks: number
   freeBlocks: number
   /** Owned by sessions. */
   usedBlocks: number
   /** Given back, reusable when the step that may still read them has ended. */
   inFlightBlocks: number
   blockBytes: number
+  pages: KvPages
+  compaction: CompactionReport
+}
+
+/** How the KV blocks lie on pages of 2 MiB. */
+export interface KvPages {
+  /** Pages that have memory. */
+  mapped: number
+  /** Of these, pages with a block that is used or in flight. */
+  used: number
+  /** The floor: pages that those blocks would need end to end. */
+  packed: number
+  mappedBytes: number
+  /** Bytes on used pages that no such block has. */
+  stuckBytes: number
+  /** Mapped bytes that one byte of such a block costs; 1 is the least, and null where there is no block. */
+  pinning: number | null
+}
+
+/** What moving KV blocks together has done since the load. */
+export interface CompactionReport {
+  /** Pauses of the engine. */
+  slices: number
+  /** Blocks moved. */
+  moves: number
+  bytes: number
+  pagesFreed: number
+  /** The longest pause, and all of them together, in milliseconds. */
+  longestMs: number
+  totalMs: number
 }
 
 /** What one session holds. */
@@ -117,12 +149,31 @@ const ledgerLine = ({ ownerKind, ownerId, ...line }: NativeLedgerLine): LedgerLi
   owner: { kind: ownerKind, id: ownerId },
 })
 
+function kvReport(report: NativeReport): KvReport {
+  const { liveBytes, ...pages } = report.pages
+  const { longestNanoseconds, nanoseconds, ...compaction } = report.compaction
+  return {
+    totalBlocks: report.blocksTotal,
+    capacityBlocks: report.blocksCapacity,
+    freeBlocks: report.blocksFree,
+    usedBlocks: report.blocksOwned,
+    inFlightBlocks: report.blocksInFlight,
+    blockBytes: report.blockBytes,
+    pages: { ...pages, pinning: liveBytes === 0 ? null : pages.mappedBytes / liveBytes },
+    compaction: {
+      ...compaction,
+      longestMs: longestNanoseconds / 1e6,
+      totalMs: nanoseconds / 1e6,
+    },
+  }
+}
+
 export function memoryReport(
   device: string,
   report: NativeReport,
   audit: MemoryAudit | null = null,
 ): MemoryReport {
-  const { blocksTotal, blocksFree, blocksInFlight, blockBytes, driver } = report
+  const { driver } = report
   const allocatedBytes = report.regions
     .filter(({ region }) => region !== 'pinned')
     .reduce((sum, region) => sum + region.allocatedBytes, 0)
@@ -135,13 +186,7 @@ export function memoryReport(
     statistics: byRegion(report, ({ statistics }) => statistics),
     fragmentation: byRegion(report, ({ fragmentation }) => fragmentation),
     ledger: report.lines.map(ledgerLine),
-    kv: {
-      totalBlocks: blocksTotal,
-      freeBlocks: blocksFree,
-      usedBlocks: blocksTotal - blocksFree - blocksInFlight,
-      inFlightBlocks: blocksInFlight,
-      blockBytes,
-    },
+    kv: kvReport(report),
     sessions: report.sessions,
     driver,
     external: { contextBytes: report.contextBytes, bytes: externalBytes },

@@ -109,6 +109,8 @@ export interface NativeSnapshot {
   /** of KV block 0 */
   kvAddress: number
   kvBlocks: NativeBlockRun[]
+  /** Stretches of the KV cache that have memory. */
+  kvPages: { address: number; bytes: number }[]
 }
 
 export interface NativeLeak extends NativeOwned {

@@ -104,6 +104,13 @@ export interface NativeEngineOptions {
     contextGrowth?: number
     hostRoot?: string
     leakBytes?: number
+    /** Up to and without step `kvPagesUntil` there is memory for so many KV pages alone. */
+    kvPages?: number
+    kvPagesUntil?: number
+    /** The KV cache as on a device that cannot map pages: all of it held from the load. */
+    inelasticKv?: boolean
+    /** Without a request, until KV pages without a block go back. */
+    idleMilliseconds?: number
   }
 }
 
@@ -177,8 +184,27 @@ export interface NativeReport {
   contextBytes: number
   blocksTotal: number
   blocksFree: number
+  blocksOwned: number
   blocksInFlight: number
+  /** Below the total after the device refused a page. */
+  blocksCapacity: number
   blockBytes: number
+  pages: {
+    mapped: number
+    used: number
+    packed: number
+    mappedBytes: number
+    liveBytes: number
+    stuckBytes: number
+  }
+  compaction: {
+    slices: number
+    moves: number
+    bytes: number
+    pagesFreed: number
+    longestNanoseconds: number
+    nanoseconds: number
+  }
   sessions: { id: number; blocks: number; bytes: number; tokens: number; state: string }[]
   running: number
   waiting: number
@@ -209,6 +235,8 @@ export interface NativeEngine {
   createSession(): number
   /** Synchronous part done on return; the promise settles when the fence has passed. */
   disposeSession(session: number): Promise<void>
+  /** Moves KV blocks together between steps and gives free pages back; settles when that is done. */
+  compact(): Promise<void>
   submit(session: number, request: NativeRequest): number
   cancel(request: number): void
   grant(request: number, tokens: number): void

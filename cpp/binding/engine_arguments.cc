@@ -28,6 +28,10 @@ EngineTesting readTesting(const Fields& testing) {
   if (testing.has("contextGrowth")) read.contextGrowth = testing.size("contextGrowth");
   if (testing.has("warmUp")) read.warmUp = testing.flag("warmUp");
   if (testing.has("leakBytes")) read.leakBytes = testing.size("leakBytes");
+  if (testing.has("kvPages")) read.kvPages = testing.size("kvPages");
+  if (testing.has("kvPagesUntil")) read.kvPagesUntil = testing.size("kvPagesUntil");
+  if (testing.has("inelasticKv")) read.inelasticKv = testing.flag("inelasticKv");
+  if (testing.has("idleMilliseconds")) read.idleMilliseconds = testing.int32("idleMilliseconds");
   if (testing.has("stepMicroseconds")) read.stepMicroseconds = testing.int32("stepMicroseconds");
   return read;
 }

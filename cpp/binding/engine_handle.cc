@@ -64,19 +64,28 @@ void EngineHandle::runLoad(LoadArguments arguments) {
 }
 
 Napi::Value EngineHandle::disposeSession(SessionId session) {
+  return {env_, waitFor([&](std::function<void()> done) { engine_->disposeSession(session, std::move(done)); })};
+}
+
+Napi::Value EngineHandle::compact() {
+  return {env_, waitFor([&](std::function<void()> done) { engine_->compact(std::move(done)); })};
+}
+
+/** A promise that resolves when the engine says that what `start` began is done. */
+napi_value EngineHandle::waitFor(const std::function<void(std::function<void()>)>& start) {
   const uint64_t key = ++lastKey_;
   napi_deferred waiting = nullptr;
   const napi_value promise = deferred(&waiting);
-  waitingSessions_.emplace(key, waiting);
-  engine_->disposeSession(session, [this, key] {
+  waiting_.emplace(key, waiting);
+  start([this, key] {
     {
       const std::lock_guard lock(mutex_);
       notes_.reusable.push_back(key);
     }
     waker_.wake();
   });
-  if (!waker_.isOpen()) settleSessions(takeNotes().reusable);  // disposed: nobody will be woken any more
-  return {env_, promise};
+  if (!waker_.isOpen()) settleWaiting(takeNotes().reusable);  // disposed: nobody will be woken any more
+  return promise;
 }
 
 void EngineHandle::dispose() {

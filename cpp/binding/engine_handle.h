@@ -48,6 +48,7 @@ class EngineHandle final : public JsWakerOwner, public std::enable_shared_from_t
   /** A request was submitted: its end will come as an event. */
   void requestStarted() { hold(); }
   Napi::Value disposeSession(SessionId session);
+  Napi::Value compact();
   void dispose();
   Napi::Value disposeAsync();
   /** The JS object was collected. */
@@ -62,7 +63,7 @@ class EngineHandle final : public JsWakerOwner, public std::enable_shared_from_t
     std::optional<LoadProgress> progress;
     bool loaded = false, disposed = false;
     std::optional<Error> loadError;
-    std::vector<uint64_t> reusable;  // keys of waitingSessions_
+    std::vector<uint64_t> reusable;  // keys of waiting_
   };
 
   void runLoad(LoadArguments arguments);
@@ -70,7 +71,8 @@ class EngineHandle final : public JsWakerOwner, public std::enable_shared_from_t
   void settleLoad(const Notes& notes);
   bool makeObject(napi_value* made);
   void countHostBytes();
-  void settleSessions(const std::vector<uint64_t>& keys);
+  napi_value waitFor(const std::function<void(std::function<void()>)>& start);
+  void settleWaiting(const std::vector<uint64_t>& keys);
   void settleDisposals();
   void deliverEvents();
   void callProgress(const LoadProgress& progress);
@@ -98,7 +100,7 @@ class EngineHandle final : public JsWakerOwner, public std::enable_shared_from_t
   bool counted_ = false, disposed_ = false;
   int64_t hostBytes_ = 0;            // told to V8
   uint64_t lastKey_ = 0;
-  std::map<uint64_t, napi_deferred> waitingSessions_;
+  std::map<uint64_t, napi_deferred> waiting_;  // for a fence to pass, or a compaction to end
   std::vector<napi_deferred> waitingDisposals_;
   std::mutex mutex_;
   Notes notes_;

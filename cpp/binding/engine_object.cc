@@ -37,6 +37,8 @@ Napi::Value disposeSession(EngineHandle& handle, const Napi::CallbackInfo& info)
   return handle.disposeSession(readId(info[0], "session"));
 }
 
+Napi::Value compact(EngineHandle& handle, const Napi::CallbackInfo&) { return handle.compact(); }
+
 Napi::Value submit(EngineHandle& handle, const Napi::CallbackInfo& info) {
   const SessionId session = readId(info[0], "session");
   const RequestId request = handle.engine().submit(session, readRequest(info[1]));
@@ -143,8 +145,9 @@ void finalize(napi_env, void* wrapped, void*) {
 Napi::Function defineEngineClass(Napi::Env env) {
   const napi_property_descriptor methods[] = {
       method("createSession", call<createSession>), method("disposeSession", call<disposeSession>),
-      method("submit", call<submit>),               method("cancel", call<cancel>),
-      method("grant", call<grant>),                 method("report", call<report>),
+      method("compact", call<compact>),             method("submit", call<submit>),
+      method("cancel", call<cancel>),               method("grant", call<grant>),
+      method("report", call<report>),
       method("plan", call<plan>),                   method("check", call<check>),
       method("audit", call<audit>),                 method("pollHost", call<pollHost>),
       method("snapshot", call<snapshot>),           method("setTraceLevel", call<setTraceLevel>),

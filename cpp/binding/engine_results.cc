@@ -32,6 +32,28 @@ Napi::Object makeSession(Napi::Env env, const SessionReport& session) {
   return made;
 }
 
+Napi::Object makePages(Napi::Env env, const PoolPages& pages) {
+  Napi::Object made = Napi::Object::New(env);
+  made.Set("mapped", static_cast<double>(pages.mapped));
+  made.Set("used", static_cast<double>(pages.used));
+  made.Set("packed", static_cast<double>(pages.packed));
+  made.Set("mappedBytes", static_cast<double>(pages.mappedBytes));
+  made.Set("liveBytes", static_cast<double>(pages.liveBytes));
+  made.Set("stuckBytes", static_cast<double>(pages.stuckBytes));
+  return made;
+}
+
+Napi::Object makeCompaction(Napi::Env env, const CompactionReport& compaction) {
+  Napi::Object made = Napi::Object::New(env);
+  made.Set("slices", static_cast<double>(compaction.slices));
+  made.Set("moves", static_cast<double>(compaction.moves));
+  made.Set("bytes", static_cast<double>(compaction.bytes));
+  made.Set("pagesFreed", static_cast<double>(compaction.pagesFreed));
+  made.Set("longestNanoseconds", static_cast<double>(compaction.longestNanoseconds));
+  made.Set("nanoseconds", static_cast<double>(compaction.nanoseconds));
+  return made;
+}
+
 }  // namespace
 
 Napi::Object makeReport(Napi::Env env, const EngineReport& report) {
@@ -54,6 +76,10 @@ Napi::Object makeReport(Napi::Env env, const EngineReport& report) {
   made.Set("blocksTotal", static_cast<double>(report.blocksTotal));
   made.Set("blocksFree", static_cast<double>(report.blocksFree));
   made.Set("blocksInFlight", static_cast<double>(report.blocksInFlight));
+  made.Set("blocksOwned", static_cast<double>(report.blocksOwned));
+  made.Set("blocksCapacity", static_cast<double>(report.blocksCapacity));
+  made.Set("pages", makePages(env, report.pages));
+  made.Set("compaction", makeCompaction(env, report.compaction));
   made.Set("blockBytes", static_cast<double>(report.blockBytes));
   made.Set("running", static_cast<double>(report.running));
   made.Set("waiting", static_cast<double>(report.waiting));

@@ -14,7 +14,7 @@ void EngineHandle::woken(napi_env) {
   if (notes.progress && onProgress_) callProgress(*notes.progress);
   if (notes.loaded) settleLoad(notes);
   if (object_) deliverEvents();  // before promises: who awaits a disposal has been told how its requests ended
-  settleSessions(notes.reusable);
+  settleWaiting(notes.reusable);
   if (notes.disposed) settleDisposals();
   closeWhenDone();
 }
@@ -100,12 +100,12 @@ void EngineHandle::callJs(napi_value function, size_t count, const napi_value* a
   if (napi_get_and_clear_last_exception(env_, &exception) == napi_ok) napi_fatal_exception(env_, exception);
 }
 
-void EngineHandle::settleSessions(const std::vector<uint64_t>& keys) {
+void EngineHandle::settleWaiting(const std::vector<uint64_t>& keys) {
   for (const uint64_t key : keys) {
-    const auto waiting = waitingSessions_.find(key);
-    if (waiting == waitingSessions_.end()) continue;
+    const auto waiting = waiting_.find(key);
+    if (waiting == waiting_.end()) continue;
     resolve(waiting->second);
-    waitingSessions_.erase(waiting);
+    waiting_.erase(waiting);
   }
 }
 

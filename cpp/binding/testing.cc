@@ -10,6 +10,7 @@
 #include "binding/testing/model_handle.h"
 #include "binding/testing/pages_handle.h"
 #include "binding/testing/resource_handle.h"
+#include "binding/testing/pool_handle.h"
 #include "binding/testing/trace_handle.h"
 
 namespace octavo {
@@ -21,6 +22,7 @@ void initTesting(Napi::Env env, Napi::Object exports) {
   testing.Set("Memory", testing::MemoryHandle::define(env));
   testing.Set("Pages", testing::PagesHandle::define(env));
   testing.Set("Resource", testing::ResourceHandle::define(env));
+  testing.Set("Pool", testing::PoolHandle::define(env));
   testing.Set("Cache", testing::CacheHandle::define(env));
   testing.Set("Trace", testing::TraceHandle::define(env));
   testing.Set("Model", testing::ModelHandle::define(env));

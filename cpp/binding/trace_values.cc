@@ -181,6 +181,14 @@ Napi::Object makeSnapshot(Napi::Env env, const EngineSnapshot& snapshot) {
     blocks.Set(index, block);
   }
   made.Set("kvBlocks", blocks);
+  Napi::Array pages = Napi::Array::New(env);
+  for (const PageRuns::Run& run : snapshot.kvPages) {
+    Napi::Object each = Napi::Object::New(env);
+    each.Set("address", number(snapshot.kvAddress + static_cast<uint64_t>(run.first) * kPageBytes));
+    each.Set("bytes", number(static_cast<uint64_t>(run.count) * kPageBytes));
+    pages.Set(pages.Length(), each);
+  }
+  made.Set("kvPages", pages);
   return made;
 }
 

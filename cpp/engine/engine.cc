@@ -86,6 +86,18 @@ void Engine::grant(RequestId id, int32_t tokens) {
   state_->notify();
 }
 
+void Engine::compact(std::function<void()> whenDone) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (!state_->stopping) {
+      state_->compactions.push_back(std::move(whenDone));
+      state_->notify();
+      return;
+    }
+  }
+  whenDone();
+}
+
 EngineEvents Engine::drain() {
   const std::lock_guard lock(state_->mutex);
   state_->told = false;

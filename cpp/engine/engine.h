@@ -30,6 +30,10 @@ struct EngineTesting {
   std::string hostRoot;           // where /proc and control groups are read, by pollHost alone; empty: "/", by a thread
   size_t contextGrowth = 0;       // with warmUp: bytes that the CPU then claims for a context
   size_t leakBytes = 0;           // every session takes as many and never gives them back
+  uint64_t kvPages = 0;           // up to and without step kvPagesUntil there is memory for so many KV pages alone
+  uint64_t kvPagesUntil = 0;
+  bool inelasticKv = false;       // as on a device that cannot map pages
+  int32_t idleMilliseconds = 1000;  // without a request, until KV pages without a block go back
 };
 
 struct EngineOptions {
@@ -71,6 +75,16 @@ struct SessionReport {
   std::string state;          // "idle" "waiting" "running"
 };
 
+/** What moving KV blocks together has done since the load. */
+struct CompactionReport {
+  uint64_t slices = 0;             // pauses of the engine
+  int64_t moves = 0;               // blocks
+  size_t bytes = 0;
+  int64_t pagesFreed = 0;
+  int64_t longestNanoseconds = 0;  // pause of a slice
+  int64_t nanoseconds = 0;         // all of them together
+};
+
 struct EngineReport {
   std::vector<LedgerLine> lines;
   RegionStatistics regions[kRegionCount];
@@ -78,7 +92,10 @@ struct EngineReport {
   DeviceMemoryUse driver;
   size_t limit = 0;
   size_t contextBytes = 0;    // the driver's figure less ours, measured when the load had run its kernels
-  int64_t blocksTotal = 0, blocksFree = 0, blocksInFlight = 0;
+  int64_t blocksTotal = 0, blocksFree = 0, blocksOwned = 0, blocksInFlight = 0;
+  int64_t blocksCapacity = 0;  // below the total after the device refused a page
+  PoolPages pages;
+  CompactionReport compaction;
   size_t blockBytes = 0;
   std::vector<SessionReport> sessions;
   int64_t running = 0, waiting = 0;
@@ -91,6 +108,7 @@ struct EngineSnapshot {
   EngineReport report;
   TraceSnapshot trace;
   uint64_t kvAddress = 0;  // of block 0
+  std::vector<PageRuns::Run> kvPages;  // that have memory
   std::vector<BlockPool::Run> blocks;
 };
 
@@ -134,6 +152,12 @@ class Engine {
   void cancel(RequestId request);
   /** Allows `tokens` more tokens to be produced for the request. */
   void grant(RequestId request, int32_t tokens);
+
+  /**
+   * Moves KV blocks together between steps until no page can be emptied any more, and gives every page without a
+   * block back. `whenDone` is called once: from the engine thread, or at once when the engine has ended.
+   */
+  void compact(std::function<void()> whenDone);
 
   /** Moves out everything produced since the last call. */
   EngineEvents drain();

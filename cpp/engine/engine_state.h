@@ -57,6 +57,9 @@ struct Engine::State {
   std::optional<Error> failure;       // of the device: nothing runs any more
   std::string violation;              // first broken invariant found by the engine thread
   int64_t hostNanoseconds = 0;        // of the engine thread, outside the device's work
+  CompactionReport compaction;
+  std::vector<std::function<void()>> compactions;  // asked for: whom to tell when it is done
+  uint64_t nextCapacityTry = 0;       // step at which a lowered capacity of the pool is tried again
 
   std::mutex disposing;               // one dispose at a time; taken before `mutex`
   std::thread thread;
@@ -78,6 +81,7 @@ struct Engine::State {
   // step_loop.cc: the engine thread
   void loop();
   bool startStep(StepPlan& started);
+  StepPlan planStep();
   void bookStep(const StepPlan& booked);
   void accept(Request& request, int32_t row);
   void failAll(const Error& error);
@@ -87,6 +91,14 @@ struct Engine::State {
   // host_pressure: what the ladder's rungs mean here
   void watchHost(const WeightManifest& manifest);
   void feelPressure(PressureLevel level, const std::string& reason);
+
+  // compaction.cc: the engine thread, under the lock, no step in flight
+  bool compactOnce(bool onlyIfStuck);
+  void trimPages();
+  bool compactForCallers(std::unique_lock<std::mutex>& lock);
+  void tidyWhenIdle(std::unique_lock<std::mutex>& lock);
+  void recoverCapacity();
+  void limitPages();
 
   // Under the lock.
   void requireOpen() const;           // throws kDisposed

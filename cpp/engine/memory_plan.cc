@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kGiB = size_t{1} << 30;
 constexpr int32_t kLeastTokens = 2048;         // an automatic KV size below one such sequence is no use
 constexpr size_t kLargestHostKv = kGiB;        // host memory is shared with everything else
-constexpr size_t kRounding = 4096;             // what rounding of the KV and sampling items can add
+constexpr size_t kRounding = kPageBytes + 4096;  // what rounding of the KV and sampling items can add
 
 size_t total(const std::vector<PlanItem>& items, bool onDevice) {
   size_t bytes = 0;
@@ -94,7 +94,7 @@ void addKvItems(MemoryPlan& plan, const ModelSpec& spec) {
   const size_t sampling = StepSampler::plannedBytes(plan.batch.maxSequences, plan.historyEntries);
   addItem(plan, Region::kGraph, "sampling", sampling);
   addItem(plan, Region::kPinned, "sampling", sampling);
-  addItem(plan, Region::kKv, "kv", plan.kvShape.blockBytes() * static_cast<size_t>(plan.kvBlocks));
+  addItem(plan, Region::kKv, "kv", KvCache::plannedBytes(plan.kvShape, plan.kvBlocks));
 }
 
 void addLoadingItems(MemoryPlan& plan, const ModelSpec& spec, const WeightManifest& manifest) {

@@ -36,7 +36,11 @@ EngineReport Engine::lockedReport() const {
   const BlockPool& pool = state_->cache->pool();
   report.blocksTotal = pool.total();
   report.blocksFree = pool.free();
+  report.blocksOwned = pool.owned();
   report.blocksInFlight = pool.inFlight();
+  report.blocksCapacity = pool.capacity();
+  report.pages = pool.pages();
+  report.compaction = state_->compaction;
   report.blockBytes = pool.blockBytes();
   for (const auto& [id, session] : state_->sessions->all()) {
     report.sessions.push_back(reportOf(*session, pool.blockBytes()));

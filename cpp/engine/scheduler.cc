@@ -43,6 +43,7 @@ StepPlan Scheduler::plan(uint64_t step, uint64_t fence, int64_t now) {
   StepPlan plan;
   plan.step = step;
   Budget budget{limits_.maxBatchTokens, limits_.maxLogitRows};
+  if (sessions_.pool().capacity() < sessions_.pool().total()) shed(plan, fence);
   for (const bool decoding : {true, false}) {
     for (Request* request : running_) {
       const bool isDecode = decodes(*request, *sessions_.find(request->session));
@@ -62,7 +63,10 @@ void Scheduler::admitWaiting(StepPlan& plan, Budget& budget, uint64_t fence, int
       ++next;
       continue;
     }
-    if (!makeRoom(request, fence)) return;  // strictly in order: a large request is not overtaken for ever
+    if (!makeRoom(request, fence)) {  // strictly in order: a large request is not overtaken for ever
+      if (running_.empty()) plan.refused.push_back(request.id);
+      return;
+    }
     waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &request));  // parked ones may have moved it
     admit(request, fence, now);
     place(request, plan, budget);
@@ -71,7 +75,7 @@ void Scheduler::admitWaiting(StepPlan& plan, Budget& budget, uint64_t fence, int
 
 bool Scheduler::fits(const Request& request) const {
   return static_cast<int32_t>(running_.size()) < limits_.maxSequences &&
-         promised_ + request.promisedBlocks <= sessions_.pool().total();
+         promised_ + request.promisedBlocks <= sessions_.pool().capacity();
 }
 
 /** Parks paused requests, last admitted first, until `request` fits; false when it still does not. */
@@ -92,6 +96,14 @@ void Scheduler::park(Request& request, uint64_t fence) {
   waiting_.insert(std::upper_bound(waiting_.begin(), waiting_.end(), &request, arrivedBefore), &request);
 }
 
+/** Brings the promises back within the pool's capacity, and what idle sessions hold within the rest. */
+void Scheduler::shed(StepPlan& plan, uint64_t fence) {
+  const int64_t capacity = sessions_.pool().capacity();
+  while (promised_ > capacity && running_.size() > 1) park(*running_.back(), fence);
+  if (promised_ > capacity) plan.refused.push_back(running_.back()->id);
+  sessions_.reclaim(std::max<int64_t>(0, capacity - promised_), fence);
+}
+
 void Scheduler::admit(Request& request, uint64_t fence, int64_t now) {
   Session& session = *sessions_.find(request.session);
   running_.push_back(&request);
@@ -103,7 +115,7 @@ void Scheduler::admit(Request& request, uint64_t fence, int64_t now) {
     request.wasAdmitted = true;
   }
   promised_ += request.promisedBlocks;
-  sessions_.reclaim(sessions_.pool().total() - promised_, session, fence);
+  sessions_.reclaim(sessions_.pool().capacity() - promised_, session, fence);
   request.running = session.running = true;
 }
 
@@ -123,7 +135,7 @@ void Scheduler::place(Request& request, StepPlan& plan, Budget& budget) {
     else --planned.count;  // no row left to sample from: all but the last token
   }
   if (planned.count <= 0) return;
-  if (!sessions_.cover(session, static_cast<int64_t>(planned.start) + planned.count)) {
+  if (!sessions_.cover(session, static_cast<int64_t>(planned.start) + planned.count, request.length())) {
     plan.starved.push_back(request.id);
     return;
   }

@@ -25,6 +25,9 @@ struct SchedulerLimits {
  *
  * A running request whose caller takes nothing is parked when another needs its place or its promise: it waits
  * again, in the order of arrival. Its session keeps its KV until that is reclaimed; what was, is recomputed.
+ *
+ * When the pool has shrunk below what is promised, requests are parked, the last admitted first; one that does not
+ * fit even alone is refused.
  */
 class Scheduler {
  public:
@@ -54,6 +57,7 @@ class Scheduler {
   bool fits(const Request& request) const;
   bool makeRoom(const Request& request, uint64_t fence);
   void park(Request& request, uint64_t fence);
+  void shed(StepPlan& plan, uint64_t fence);
   void admit(Request& request, uint64_t fence, int64_t now);
   void admitWaiting(StepPlan& plan, Budget& budget, uint64_t fence, int64_t now);
   void place(Request& request, StepPlan& plan, Budget& budget);

@@ -49,9 +49,17 @@ int32_t SessionTable::keepPrefix(Session& session, const std::vector<int32_t>& p
   return static_cast<int32_t>(kept);
 }
 
-bool SessionTable::cover(Session& session, int64_t tokens) {
-  const int64_t missing = blocksFor(tokens) - static_cast<int64_t>(session.blocks.size());
-  return missing <= 0 || pool_.take(ownerOf(session), missing, session.blocks);
+bool SessionTable::cover(Session& session, int64_t tokens, int64_t expected) {
+  const auto held = static_cast<int64_t>(session.blocks.size());
+  const int64_t missing = blocksFor(tokens) - held;
+  return missing <= 0 || pool_.take(ownerOf(session), missing, session.blocks, blocksFor(expected) - held);
+}
+
+void SessionTable::relocate(const std::vector<BlockMove>& moves) {
+  for (const BlockMove& move : moves) {
+    std::vector<BlockId>& blocks = find(move.owner.id)->blocks;
+    *std::find(blocks.begin(), blocks.end(), move.from) = move.to;
+  }
 }
 
 void SessionTable::trim(Session& session, uint64_t fence) {
@@ -69,6 +77,8 @@ int64_t SessionTable::idleBlocks(const Session& except) const {
   }
   return blocks;
 }
+
+void SessionTable::reclaim(int64_t mostBlocks, uint64_t fence) { reclaim(mostBlocks, Session{}, fence); }
 
 void SessionTable::reclaim(int64_t mostBlocks, const Session& except, uint64_t fence) {
   if (pool_.owned() <= mostBlocks) return;  // the usual case, without a walk over the sessions

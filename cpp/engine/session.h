@@ -40,8 +40,11 @@ class SessionTable {
    * there is something to compute, and at most `most`; gives up the rest. Returns the tokens kept.
    */
   int32_t keepPrefix(Session& session, const std::vector<int32_t>& prompt, int32_t most, uint64_t fence);
-  /** Takes blocks until the first `tokens` positions are covered; false when the pool has too few free. */
-  bool cover(Session& session, int64_t tokens);
+  /**
+   * Takes blocks until the first `tokens` positions are covered; false when the pool has too few free. `expected`:
+   * positions that will be, as far as is known.
+   */
+  bool cover(Session& session, int64_t tokens, int64_t expected);
   /** Gives up blocks past the held tokens. */
   void trim(Session& session, uint64_t fence);
   /**
@@ -49,6 +52,11 @@ class SessionTable {
    * together. Idle ones go first, least recently used first; then waiting ones, last to be served first.
    */
   void reclaim(int64_t mostBlocks, const Session& except, uint64_t fence);
+  /** The same for all that do not run. */
+  void reclaim(int64_t mostBlocks, uint64_t fence);
+
+  /** Follows blocks that moved: their bytes are copied by the caller. */
+  void relocate(const std::vector<BlockMove>& moves);
 
   /** Blocks of sessions that do not run, without `except`'s. */
   int64_t idleBlocks(const Session& except) const;

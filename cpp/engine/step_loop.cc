@@ -36,11 +36,12 @@ void Engine::State::loop() {
   std::unique_lock lock(mutex);
   while (!stopping) {
     const int64_t began = clock->now();
+    const bool compacting = compactForCallers(lock);
     StepPlan current;
     const bool started = !failure && startStep(current);
     tell(lock);
     if (!started) {
-      sleep(lock);
+      if (!compacting) sleep(lock);
       continue;
     }
     const int64_t sent = clock->now();
@@ -63,17 +64,17 @@ void Engine::State::loop() {
     hostNanoseconds += sent - began + clock->now() - returned;
   }
   while (!requests.empty()) finish(*requests.begin()->second, FinishReason::kCancelled);
+  compactForCallers(lock);
   tell(lock);
 }
 
 /** Plans the next step and hands it to the runner; false when there is nothing to do. */
 bool Engine::State::startStep(StepPlan& started) {
   try {
-    started = scheduler->plan(step + 1, inFlight, clock->now());
-    if (!started.starved.empty() && cache->pool().inFlight() == 0) {
-      const Error error(ErrorCode::kInternal, "the KV blocks promised to this request were not there");
-      for (const RequestId id : started.starved) finish(*requests.at(id), FinishReason::kFailed, &error);
-    }
+    limitPages();
+    recoverCapacity();
+    compactOnce(true);
+    started = planStep();
     if (started.sequences.empty()) return false;
     runner->begin();
     for (const PlannedSequence& planned : started.sequences) {
@@ -87,6 +88,28 @@ bool Engine::State::startStep(StepPlan& started) {
   }
   inFlight = step = started.step;
   return true;
+}
+
+/** What runs next; requests that cannot any more end here. */
+StepPlan Engine::State::planStep() {
+  BlockPool& pool = cache->pool();
+  for (;;) {
+    const int64_t capacity = pool.capacity();
+    StepPlan planned = scheduler->plan(step + 1, inFlight, clock->now());
+    const bool shrank = pool.capacity() < capacity;
+    const Error outgrown(ErrorCode::kOutOfMemory,
+                         "the device had no memory left for more KV: the pool shrank to " +
+                             std::to_string(pool.capacity()) + " of " + std::to_string(pool.total()) +
+                             " blocks, fewer than this request needs; close what else uses the device, try again "
+                             "later, or ask for less");
+    for (const RequestId id : planned.refused) finish(*requests.at(id), FinishReason::kFailed, &outgrown);
+    if (!shrank && planned.refused.empty() && !planned.starved.empty() && pool.inFlight() == 0) {
+      const Error error(ErrorCode::kInternal, "the KV blocks promised to this request were not there");
+      for (const RequestId id : planned.starved) finish(*requests.at(id), FinishReason::kFailed, &error);
+    }
+    // Refused ones may be in the plan, and after a loss of capacity others must be parked first.
+    if (planned.refused.empty() && !(shrank && planned.sequences.empty())) return planned;
+  }
 }
 
 /** The step is done on the device: its fence has passed, its tokens are the sessions' and the callers'. */
@@ -173,6 +196,7 @@ void Engine::State::sleep(std::unique_lock<std::mutex>& lock) {
       violation = error.what();
     }
   }
+  tidyWhenIdle(lock);
   wake.wait(lock, [this] { return changed || stopping; });
   changed = false;
 }

@@ -46,6 +46,13 @@ void StepRunner::seal() {
   sequences_.clear();  // they point at block tables, which are the sessions'
 }
 
+void StepRunner::moveBlocks(const std::vector<BlockMove>& moves) {
+  const size_t bytes = cache_.shape().blockBytes();
+  for (const BlockMove& move : moves) {
+    device_.copy(cache_.address(move.to), cache_.address(move.from), bytes, CopyKind::kDeviceToDevice, *stream_);
+  }
+}
+
 void StepRunner::run() {
   const Matrix logits = decoder_.forward(batch_, cache_.view(), *stream_);
   if (sampler_.rows() > 0) sampler_.run(logits, *stream_);

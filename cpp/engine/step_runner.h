@@ -29,6 +29,11 @@ class StepRunner {
   void add(const PlannedSequence& planned, const Request& request, const Session& session);
   void seal();
 
+  /** Copies KV blocks, in order, ahead of the next step; does not wait. Throws kDeviceFailed. */
+  void moveBlocks(const std::vector<BlockMove>& moves);
+  /** Waits until the device has done all it was given. Throws kDeviceFailed. */
+  void synchronize() { stream_->synchronize(); }
+
   /** Blocks until the step is done. Throws kDeviceFailed. */
   void run();
   /** Of the last `run`: row i is the i-th sampled sequence. */

@@ -11,6 +11,7 @@ EngineSnapshot Engine::snapshot() {
   EngineSnapshot snapshot;
   snapshot.report = lockedReport();
   snapshot.kvAddress = reinterpret_cast<uintptr_t>(state_->cache->view().data);
+  snapshot.kvPages = state_->cache->pool().mappedRuns();
   snapshot.blocks = state_->cache->pool().runs();
   snapshot.trace = state_->allocator->trace().snapshot();
   return snapshot;

@@ -55,10 +55,11 @@ void Engine::State::warmUp() {
     throw;
   }
   pool.release(kEngine, session.blocks, 0);
+  pool.trim(0);
 }
 
 void Engine::State::takeStepMemory() {
-  cache = std::make_unique<KvCache>(*allocator, plan.kvShape, plan.kvBlocks);
+  cache = std::make_unique<KvCache>(*allocator, plan.kvShape, plan.kvBlocks, !options.testing.inelasticKv);
   runner = std::make_unique<StepRunner>(*allocator, spec, *weights, *cache, plan);
 }
 

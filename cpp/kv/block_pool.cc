@@ -1,20 +1,14 @@
 #include "kv/block_pool.h"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
-#include <numeric>
 
 #include "base/error.h"
+#include "kv/pool_tags.h"
 
 namespace octavo {
 
 namespace {
-
-constexpr Owner kEngine{OwnerKind::kEngine, 0};
-const std::string kFreeTag = "kv.free";
-const std::string kOwnedTag = "kv.blocks";
-const std::string kInFlightTag = "kv.inFlight";
 
 int64_t checkedCount(int64_t blocks, size_t blockBytes) {
   const auto most = std::numeric_limits<BlockId>::max();
@@ -29,13 +23,16 @@ int64_t checkedCount(int64_t blocks, size_t blockBytes) {
 
 }  // namespace
 
-BlockPool::BlockPool(Ledger& ledger, int64_t blocks, size_t blockBytes, const std::string& kvTag)
-    : ledger_(ledger), total_(checkedCount(blocks, blockBytes)), blockBytes_(blockBytes), kvTag_(kvTag) {
-  blocks_.resize(static_cast<size_t>(total_));
-  free_.resize(static_cast<size_t>(total_));
+BlockPool::BlockPool(Ledger& ledger, PageRange& pages, int64_t blocks, size_t blockBytes)
+    : ledger_(ledger),
+      total_(checkedCount(blocks, blockBytes)),
+      capacity_(total_),
+      pages_(pages, total_, blockBytes),
+      placement_(pages_),
+      blocks_(static_cast<size_t>(total_)) {
   inFlight_.reserve(static_cast<size_t>(total_));  // nothing is allocated on release
-  std::iota(free_.begin(), free_.end(), 0);        // ascending is a heap already
-  ledger_.transfer(Region::kKv, kEngine, kvTag_, kEngine, kFreeTag, total_ * blockBytes_, 1, total_);
+  if (pages_.backedBlocks() == 0) return;
+  ledger_.transfer(Region::kKv, kEngine, kPageTag, kEngine, kFreeTag, total_ * blockBytes, 0, total_);
 }
 
 BlockPool::~BlockPool() {
@@ -47,29 +44,103 @@ BlockPool::~BlockPool() {
       release(blocks_[id].owner, held, 0);
     }
     passFence(std::numeric_limits<uint64_t>::max());
-    ledger_.transfer(Region::kKv, kEngine, kFreeTag, kEngine, kvTag_, total_ * blockBytes_, total_, 1);
+    trim(0);
+    if (pages_.elastic()) return;
+    ledger_.transfer(Region::kKv, kEngine, kFreeTag, kEngine, kPageTag, total_ * blockBytes(), total_, 0);
   } catch (const std::exception&) {
-    // The ledger was broken before: the allocation's own release will not balance, and check() says so.
+    // The ledger was broken before: the pages' own release will not balance, and check() says so.
   }
 }
 
-bool BlockPool::take(Owner owner, int64_t count, std::vector<BlockId>& out) {
+bool BlockPool::take(Owner owner, int64_t count, std::vector<BlockId>& out, int64_t expected) {
   if (count < 0) throw Error(ErrorCode::kInternal, "asked for " + std::to_string(count) + " KV blocks");
   const std::lock_guard lock(mutex_);
-  if (count > static_cast<int64_t>(free_.size())) return false;
+  if (count > capacity_ - live()) return false;
   if (count == 0) return true;
   int64_t& held = owned_[owner];
-  out.reserve(out.size() + static_cast<size_t>(count));
-  ledger_.transfer(Region::kKv, kEngine, kFreeTag, owner, kOwnedTag, count * blockBytes_, count);
+  const size_t before = out.size();
+  out.reserve(before + static_cast<size_t>(count));
+  try {
+    if (placeAll(owner, count, std::max(expected, count), out)) {
+      ledger_.transfer(Region::kKv, kEngine, kFreeTag, owner, kOwnedTag, count * blockBytes(), count);
+      held += count;
+      return true;
+    }
+  } catch (...) {
+    for (size_t index = before; index < out.size(); ++index) setFree(out[index]);
+    out.resize(before);
+    throw;
+  }
+  for (size_t index = before; index < out.size(); ++index) setFree(out[index]);
+  out.resize(before);
+  capacity_ = pages_.backedBlocks();
+  return false;
+}
+
+/** Marks blocks as the owner's, mapping as it goes; false, with some of them placed, when there is no page left. */
+bool BlockPool::placeAll(Owner owner, int64_t count, int64_t expected, std::vector<BlockId>& out) {
   for (int64_t taken = 0; taken < count; ++taken) {
-    std::pop_heap(free_.begin(), free_.end(), std::greater<>());
-    const BlockId id = free_.back();
-    free_.pop_back();
+    const BlockId id = place(out.empty() ? -1 : out.back(), expected - taken);
+    if (id < 0) return false;
+    pages_.occupy(id);
     blocks_[id] = {State::kOwned, owner, 0};
     out.push_back(id);
   }
-  held += count;
+  usedPeak_ = std::max(usedPeak_, pages_.usedPages());
   return true;
+}
+
+BlockId BlockPool::place(BlockId last, int64_t wanted) {
+  const BlockPlacement::Choice choice = placement_.next(last, wanted, true);
+  if (choice.pageCount == 0 || mapFor(choice)) return choice.block;
+  return placement_.next(last, wanted, false).block;
+}
+
+/** All pages of the choice, else those of its block alone; false when the device or the limit refuses these too. */
+bool BlockPool::mapFor(const BlockPlacement::Choice& choice) {
+  const int64_t least = pages_.lastPage(choice.block) + 1 - choice.firstPage;
+  for (const int64_t count : {choice.pageCount, least}) {
+    try {
+      mapPages(choice.firstPage, count);
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kOutOfMemory) throw;
+    }
+  }
+  return false;
+}
+
+/** Those of the pages that are not mapped yet. */
+void BlockPool::mapPages(int64_t first, int64_t count) {
+  const int64_t end = first + count;
+  for (int64_t page = first; page < end; ++page) {
+    const PageRuns::Run run = pages_.unmapped().find(page);
+    if (run.count == 0) continue;
+    const int64_t mapped = std::min(end, run.first + run.count) - page;
+    const int64_t backed = pages_.map(page, mapped);
+    ledger_.transfer(Region::kKv, kEngine, kPageTag, kEngine, kFreeTag, backed * blockBytes(), 0, backed);
+    page += mapped - 1;
+  }
+}
+
+int64_t BlockPool::trim(int64_t keep) {
+  const std::lock_guard lock(mutex_);
+  return unmapCached(pages_.cached().pages() - keep);
+}
+
+/** Highest pages first. Returns how many were given back. */
+int64_t BlockPool::unmapCached(int64_t most) {
+  if (!pages_.elastic()) return 0;
+  int64_t left = std::min(most, pages_.cached().pages());
+  for (int64_t count = 0; left > 0; left -= count) {
+    const PageRuns::Run run = pages_.cached().last();
+    count = std::min(left, run.count);
+    const int64_t first = run.first + run.count - count;
+    const int64_t backed = pages_.backedOn(first, count);
+    ledger_.transfer(Region::kKv, kEngine, kFreeTag, kEngine, kPageTag, backed * blockBytes(), backed, 0);
+    pages_.unmap(first, count);
+  }
+  return std::max<int64_t>(0, most);
 }
 
 void BlockPool::release(Owner owner, const std::vector<BlockId>& blocks, uint64_t fence) {
@@ -80,9 +151,7 @@ void BlockPool::release(Owner owner, const std::vector<BlockId>& blocks, uint64_
   takeOff(owner, blocks, now ? kFreeTag : kInFlightTag);
   for (const BlockId id : blocks) {
     if (now) {
-      blocks_[id].state = State::kFree;
-      free_.push_back(id);
-      std::push_heap(free_.begin(), free_.end(), std::greater<>());
+      setFree(id);
     } else {
       blocks_[id].fence = fence;
       inFlight_.push_back(id);
@@ -105,11 +174,16 @@ void BlockPool::takeOff(Owner owner, const std::vector<BlockId>& blocks, const s
       blocks_[id].state = State::kInFlight;
       ++moved;
     }
-    ledger_.transfer(Region::kKv, owner, kOwnedTag, kEngine, toTag, blocks.size() * blockBytes_, blocks.size());
+    ledger_.transfer(Region::kKv, owner, kOwnedTag, kEngine, toTag, blocks.size() * blockBytes(), blocks.size());
   } catch (...) {
     for (size_t index = 0; index < moved; ++index) blocks_[blocks[index]].state = State::kOwned;
     throw;
   }
+}
+
+void BlockPool::setFree(BlockId id) {
+  blocks_[id].state = State::kFree;
+  pages_.vacate(id);
 }
 
 void BlockPool::passFence(uint64_t step) {
@@ -118,19 +192,28 @@ void BlockPool::passFence(uint64_t step) {
   const auto waiting = std::partition(inFlight_.begin(), inFlight_.end(),
                                       [this](BlockId id) { return blocks_[id].fence > passed_; });
   const int64_t count = inFlight_.end() - waiting;
-  if (count == 0) return;
-  ledger_.transfer(Region::kKv, kEngine, kInFlightTag, kEngine, kFreeTag, count * blockBytes_, count);
-  for (auto passed = waiting; passed != inFlight_.end(); ++passed) {
-    blocks_[*passed].state = State::kFree;
-    free_.push_back(*passed);
-    std::push_heap(free_.begin(), free_.end(), std::greater<>());
+  if (count > 0) {
+    ledger_.transfer(Region::kKv, kEngine, kInFlightTag, kEngine, kFreeTag, count * blockBytes(), count);
+    std::for_each(waiting, inFlight_.end(), [this](BlockId id) { setFree(id); });
+    inFlight_.erase(waiting, inFlight_.end());
   }
-  inFlight_.erase(waiting, inFlight_.end());
+  trimSlowly();
+}
+
+int64_t BlockPool::capacity() const {
+  const std::lock_guard lock(mutex_);
+  return capacity_;
+}
+
+void BlockPool::raiseCapacity(size_t freeBytes) {
+  const std::lock_guard lock(mutex_);
+  const auto more = static_cast<int64_t>(std::min<size_t>(total_, freeBytes / kPageBytes * kPageBytes / blockBytes()));
+  capacity_ = std::max(capacity_, std::min(total_, pages_.backedBlocks() + more));
 }
 
 int64_t BlockPool::free() const {
   const std::lock_guard lock(mutex_);
-  return static_cast<int64_t>(free_.size());
+  return capacity_ - live();
 }
 
 int64_t BlockPool::inFlight() const {
@@ -140,13 +223,25 @@ int64_t BlockPool::inFlight() const {
 
 int64_t BlockPool::owned() const {
   const std::lock_guard lock(mutex_);
-  return total_ - static_cast<int64_t>(free_.size() + inFlight_.size());
+  return live() - static_cast<int64_t>(inFlight_.size());
 }
 
 int64_t BlockPool::ownedBy(Owner owner) const {
   const std::lock_guard lock(mutex_);
   const auto held = owned_.find(owner);
   return held == owned_.end() ? 0 : held->second;
+}
+
+PoolPages BlockPool::pages() const {
+  const std::lock_guard lock(mutex_);
+  PoolPages pages;
+  pages.mapped = pages_.mappedPages();
+  pages.used = pages_.usedPages();
+  pages.packed = pages_.pagesFor(live());
+  pages.mappedBytes = static_cast<size_t>(pages.mapped) * kPageBytes;
+  pages.liveBytes = static_cast<size_t>(live()) * blockBytes();
+  pages.stuckBytes = pages_.stuckBytes();
+  return pages;
 }
 
 }  // namespace octavo

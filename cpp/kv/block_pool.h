@@ -1,4 +1,4 @@
-// Uniform KV blocks: free, owned by a session, or in flight until a fence. Pure bookkeeping, no device calls.
+// Uniform KV blocks on pages: free, owned by a session, or in flight until a fence.
 #pragma once
 
 #include <cstdint>
@@ -7,47 +7,89 @@
 #include <string>
 #include <vector>
 
+#include "kv/block_placement.h"
 #include "memory/ledger.h"
 
 namespace octavo {
 
-using BlockId = int32_t;
+/** A block's bytes are to be copied from one place to another; the owner's table follows. */
+struct BlockMove {
+  Owner owner;
+  BlockId from = -1, to = -1;
+};
+
+/** How a pool lies on its pages. */
+struct PoolPages {
+  int64_t mapped = 0;       // pages that have memory
+  int64_t used = 0;         // of these, with a live (owned or in flight) block on them
+  int64_t packed = 0;       // the floor: what the live blocks would need end to end
+  size_t mappedBytes = 0, liveBytes = 0;
+  size_t stuckBytes = 0;    // on used pages, of no live block
+};
 
 /**
- * Hands out block ids, lowest first so that used blocks stay dense on their pages. The ledger shows free
- * blocks as (engine, "kv.free"), owned ones as (session, "kv.blocks"), and released ones whose fence has not
- * passed as (engine, "kv.inFlight").
- * Thread-safe. Invariant: free + owned + in flight = total. One pool a ledger.
+ * Hands out block ids. Pages are mapped when a block on them is taken, and given back when no live block is on them
+ * and they were not needed for a while. The ledger shows free blocks on mapped pages as (engine, "kv.free"), owned
+ * ones as (session, "kv.blocks"), released ones whose fence has not passed as (engine, "kv.inFlight"), and what of
+ * the mapped pages is in no whole block as (engine, "kv.padding"), whose count is that of the pages.
+ * Thread-safe. Invariant: free + owned + in flight = capacity; their pages are mapped. One pool a ledger.
  */
 class BlockPool {
  public:
-  /** Claims `blocks × blockBytes`, already present in the ledger as (engine, kvTag), as free blocks. */
-  BlockPool(Ledger& ledger, int64_t blocks, size_t blockBytes, const std::string& kvTag);
-  /** Gives every block back to (engine, kvTag), whoever holds it. */
+  /** Of the line of a PageRange that a pool stands on. */
+  static constexpr const char* kPageTag = "kv.padding";
+
+  /** Over pages of (region kv, engine, kPageTag), none of them mapped, enough for the blocks; they outlive the pool. */
+  BlockPool(Ledger& ledger, PageRange& pages, int64_t blocks, size_t blockBytes);
+  /** Takes every block back, whoever holds it, and gives the pages back. */
   ~BlockPool();
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
 
-  /** All or nothing: appends `count` blocks of `owner` to `out`; false when fewer are free. */
-  bool take(Owner owner, int64_t count, std::vector<BlockId>& out);
+  /**
+   * All or nothing: appends `count` blocks of `owner` to `out`, near the last block in it; false when fewer are free.
+   * `expected`: how many the owner will take in all, these counted, as far as is known. When the device has no
+   * memory for a page any more, the pool's capacity falls to what it holds, and the answer is false.
+   */
+  bool take(Owner owner, int64_t count, std::vector<BlockId>& out, int64_t expected = 0);
   /**
    * Takes blocks off their owner at once; reusable when `fence` is passed (0 = now). All or nothing: throws
    * kInternal naming the block and its last owner when one is not the owner's, or is listed twice.
    */
   void release(Owner owner, const std::vector<BlockId>& blocks, uint64_t fence);
-  /** Makes in-flight blocks with fence ≤ `step` reusable. */
+  /** Makes in-flight blocks with fence ≤ `step` reusable, and gives back a few pages that were not needed lately. */
   void passFence(uint64_t step);
 
+  /** Gives cached pages back until at most `keep` are left; the device must be idle. Returns how many went. */
+  int64_t trim(int64_t keep);
+  /**
+   * A slice of compaction: empties the emptiest pages into free blocks of fuller ones; at most 64 blocks or 64 MiB,
+   * but never less than a page of them. The moves count at once: the caller copies them, in this order, on the stream
+   * that all users of the blocks share, before anything else. Pages that emptied are cached. None when nothing is
+   * gained any more.
+   */
+  std::vector<BlockMove> compact();
+  /** The same between steps: none while what is stuck on partly used pages is within 2.5 % (or 16 MiB). */
+  std::vector<BlockMove> compactIfStuck();
+
+  /** The blocks that the pool was made for. */
   int64_t total() const { return total_; }
+  /** What can be held at once: the total, less after the device refused a page. */
+  int64_t capacity() const;
+  /** After a refusal: the device has so many bytes free again. */
+  void raiseCapacity(size_t freeBytes);
   int64_t free() const;
   int64_t inFlight() const;
   int64_t owned() const;
   int64_t ownedBy(Owner owner) const;
-  size_t blockBytes() const { return blockBytes_; }
+  size_t blockBytes() const { return pages_.blockBytes(); }
+  PoolPages pages() const;
   /** Neighbouring blocks of one state and owner. */
   struct Run { BlockId first = 0; int64_t blocks = 0; const char* state = "free"; Owner owner; };
   /** All blocks, by id: "free", "owned", or "inFlight" with the last owner. O(total). */
   std::vector<Run> runs() const;
+  /** Pages that have memory, in order. */
+  std::vector<PageRuns::Run> mappedRuns() const;
   /** Throws kInternal naming the block and its last owner when the invariant or the ledger is broken. */
   void check() const;
 
@@ -55,23 +97,48 @@ class BlockPool {
   enum class State : uint8_t { kFree, kOwned, kInFlight };
   struct Block { State state = State::kFree; Owner owner; uint64_t fence = 0; };  // owner: the last one
 
+  bool placeAll(Owner owner, int64_t count, int64_t expected, std::vector<BlockId>& out);
+  BlockId place(BlockId last, int64_t wanted);
+  bool mapFor(const BlockPlacement::Choice& choice);
+  void mapPages(int64_t first, int64_t count);
+  int64_t unmapCached(int64_t most);
+  void trimSlowly();
+  void setFree(BlockId id);
+  int64_t live() const { return pages_.liveBlocks(); }
+  std::vector<BlockMove> planMoves(int64_t most);
+  std::vector<BlockMove> planSingleMoves(int64_t most);
+  int64_t pagesAlone(BlockId id) const;
+  int64_t mostMovesAStep() const;
+  std::vector<int64_t> pagesByFill() const;
+  bool canEmpty(int64_t page, std::vector<BlockId>& leaving) const;
+  bool isHole(BlockId id, int64_t emptying) const;
+  void addHoles(int64_t page, std::vector<BlockId>& holes) const;
+  void fillHoles(int64_t page, const std::vector<BlockId>& leaving, std::vector<BlockId>& holes,
+                 std::vector<BlockMove>& moves);
+  void move(BlockId from, BlockId to, std::vector<BlockMove>& moves);
+
   void takeOff(Owner owner, const std::vector<BlockId>& blocks, const std::string& toTag);
   [[noreturn]] void fail(BlockId id, const std::string& problem) const;
   void checkBlocks() const;
-  void checkList(const std::vector<BlockId>& list, State state, std::vector<bool>& seen) const;
+  void checkInFlight(std::vector<bool>& seen) const;
   void checkLedger() const;
-  void checkLine(Owner owner, const std::string& tag, int64_t blocks, const std::vector<LedgerLine>& lines) const;
+  void checkLine(Owner owner, const std::string& tag, int64_t count, size_t bytes,
+                 const std::vector<LedgerLine>& lines) const;
 
   Ledger& ledger_;
   int64_t total_;
-  size_t blockBytes_;
-  std::string kvTag_;
+  int64_t capacity_;
+  BlockPages pages_;
+  BlockPlacement placement_;
   mutable std::mutex mutex_;
   std::vector<Block> blocks_;
-  std::vector<BlockId> free_;  // a heap, lowest id on top
   std::vector<BlockId> inFlight_;
   std::map<Owner, int64_t> owned_;  // zeros may stay
   uint64_t passed_ = 0;             // the last fence passed
+  // The most pages used in this window of fences and in the one before: so many stay mapped.
+  int64_t usedPeak_ = 0, usedPeakBefore_ = 0;
+  uint64_t fences_ = 0;             // passed, counted
+  uint64_t nextCompaction_ = 0;     // between steps, by `fences_`
 };
 
 }  // namespace octavo

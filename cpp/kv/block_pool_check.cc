@@ -1,14 +1,13 @@
-// The pool's integrity check: every block, every count, every ledger line.
+// The pool's integrity check: every block, every page, every count, every ledger line.
 #include <map>
 
 #include "base/error.h"
 #include "kv/block_pool.h"
+#include "kv/pool_tags.h"
 
 namespace octavo {
 
 namespace {
-
-constexpr Owner kEngine{OwnerKind::kEngine, 0};
 
 [[noreturn]] void disagree(const std::string& what, int64_t counted, int64_t expected) {
   throw Error(ErrorCode::kInternal, "KV pool: " + what + ": " + std::to_string(counted) + ", expected " +
@@ -32,24 +31,22 @@ void BlockPool::fail(BlockId id, const std::string& problem) const {
 
 void BlockPool::check() const {
   const std::lock_guard lock(mutex_);
+  pages_.check();
   checkBlocks();
   checkLedger();
 }
 
 void BlockPool::checkBlocks() const {
   std::vector<bool> seen(static_cast<size_t>(total_), false);
-  checkList(free_, State::kFree, seen);
-  checkList(inFlight_, State::kInFlight, seen);
+  checkInFlight(seen);
   std::map<Owner, int64_t> counted;
-  int64_t owned = 0;
   for (BlockId id = 0; id < total_; ++id) {
-    if (seen[id]) continue;
-    if (blocks_[id].state != State::kOwned) fail(id, "is on no list");
-    ++counted[blocks_[id].owner];
-    ++owned;
+    const State state = blocks_[id].state;
+    if (state == State::kInFlight && !seen[id]) fail(id, "is on no list");
+    if (pages_.isLive(id) != (state != State::kFree)) fail(id, "is counted otherwise by its pages");
+    if (state == State::kOwned) ++counted[blocks_[id].owner];
   }
-  const auto total = static_cast<int64_t>(free_.size() + inFlight_.size()) + owned;
-  if (total != total_) disagree("free + in flight + owned", total, total_);
+  if (live() > capacity_ || capacity_ > total_) disagree("live blocks within the capacity", live(), capacity_);
   for (const auto& [owner, blocks] : owned_) {
     if (counted[owner] == blocks) continue;
     disagree(std::string("blocks of ") + ownerKindName(owner.kind) + " " + std::to_string(owner.id),
@@ -60,43 +57,47 @@ void BlockPool::checkBlocks() const {
   }
 }
 
-void BlockPool::checkList(const std::vector<BlockId>& list, State state, std::vector<bool>& seen) const {
-  for (const BlockId id : list) {
+void BlockPool::checkInFlight(std::vector<bool>& seen) const {
+  for (const BlockId id : inFlight_) {
     if (id < 0 || id >= total_) fail(id, "is on a list");
     if (seen[id]) fail(id, "is listed twice");
-    if (blocks_[id].state != state) fail(id, "is on the wrong list");
+    if (blocks_[id].state != State::kInFlight) fail(id, "is on the wrong list");
     seen[id] = true;
   }
 }
 
 void BlockPool::checkLedger() const {
   const std::vector<LedgerLine> lines = ledger_.lines();
-  checkLine(kEngine, "kv.free", static_cast<int64_t>(free_.size()), lines);
-  checkLine(kEngine, "kv.inFlight", static_cast<int64_t>(inFlight_.size()), lines);
+  const int64_t backedFree = pages_.backedBlocks() - live();
+  const auto inFlight = static_cast<int64_t>(inFlight_.size());
+  checkLine(kEngine, kFreeTag, backedFree, static_cast<size_t>(backedFree) * blockBytes(), lines);
+  checkLine(kEngine, kInFlightTag, inFlight, static_cast<size_t>(inFlight) * blockBytes(), lines);
+  const int64_t held = pages_.elastic() ? pages_.mappedPages() : pages_.pages();
+  const size_t padding = static_cast<size_t>(held) * kPageBytes - pages_.backedBlocks() * blockBytes();
+  checkLine(kEngine, kPageTag, held, padding, lines);
   size_t owners = 0;
   for (const auto& [owner, blocks] : owned_) {
-    checkLine(owner, "kv.blocks", blocks, lines);
+    checkLine(owner, kOwnedTag, blocks, static_cast<size_t>(blocks) * blockBytes(), lines);
     owners += blocks > 0;
   }
   size_t lined = 0;
-  for (const LedgerLine& line : lines) lined += line.region == Region::kKv && line.tag == "kv.blocks";
+  for (const LedgerLine& line : lines) lined += line.region == Region::kKv && line.tag == kOwnedTag;
   if (lined != owners) disagree("ledger lines of owners", static_cast<int64_t>(lined), static_cast<int64_t>(owners));
 }
 
-void BlockPool::checkLine(Owner owner, const std::string& tag, int64_t blocks,
+void BlockPool::checkLine(Owner owner, const std::string& tag, int64_t count, size_t bytes,
                           const std::vector<LedgerLine>& lines) const {
-  int64_t bytes = 0;
-  int64_t count = 0;
+  size_t heldBytes = 0;
+  int64_t held = 0;
   for (const LedgerLine& line : lines) {
     if (line.region != Region::kKv || line.owner != owner || line.tag != tag) continue;
-    bytes = static_cast<int64_t>(line.bytes);
-    count = static_cast<int64_t>(line.count);
+    heldBytes = line.bytes;
+    held = static_cast<int64_t>(line.count);
   }
   const std::string name = std::string("ledger line ") + ownerKindName(owner.kind) + " " +
                            std::to_string(owner.id) + " / " + tag;
-  if (count != blocks) disagree(name + " in blocks", count, blocks);
-  const auto expected = static_cast<int64_t>(blocks * blockBytes_);
-  if (bytes != expected) disagree(name + " in bytes", bytes, expected);
+  if (held != count) disagree(name + " in blocks", held, count);
+  if (heldBytes != bytes) disagree(name + " in bytes", static_cast<int64_t>(heldBytes), static_cast<int64_t>(bytes));
 }
 
 }  // namespace octavo

@@ -17,4 +17,16 @@ std::vector<BlockPool::Run> BlockPool::runs() const {
   return runs;
 }
 
+std::vector<PageRuns::Run> BlockPool::mappedRuns() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<PageRuns::Run> runs;
+  int64_t at = 0;
+  for (const auto& [first, count] : pages_.unmapped().all()) {
+    if (first > at) runs.push_back({at, first - at});
+    at = first + count;
+  }
+  if (at < pages_.pages()) runs.push_back({at, pages_.pages() - at});
+  return runs;
+}
+
 }  // namespace octavo

@@ -3,13 +3,12 @@
 #include <limits>
 
 #include "base/error.h"
+#include "device/host_range.h"
+#include "kv/pool_tags.h"
 
 namespace octavo {
 
 namespace {
-
-constexpr Owner kEngine{OwnerKind::kEngine, 0};
-const std::string kTag = "kv";  // with a pool standing, only the allocation's padding is left on this line
 
 /** Bounds under which no product below overflows. */
 void checkShape(const KvCacheShape& shape, int64_t blocks) {
@@ -28,14 +27,20 @@ void checkShape(const KvCacheShape& shape, int64_t blocks) {
   if (blocks < 1 || blocks > most) refuse("blocks", blocks, "1 to " + std::to_string(most));
 }
 
-Allocation take(DeviceAllocator& allocator, const KvCacheShape& shape, int64_t blocks) {
+PageRange reserve(DeviceAllocator& allocator, const KvCacheShape& shape, int64_t blocks, bool elastic) {
   checkShape(shape, blocks);
   const size_t bytes = shape.blockBytes();
-  if (static_cast<size_t>(blocks) > std::numeric_limits<size_t>::max() / bytes) {
+  if (static_cast<size_t>(blocks) > std::numeric_limits<size_t>::max() / 2 / bytes) {
     throw Error(ErrorCode::kInvalidArgument, "KV cache: " + std::to_string(blocks) + " blocks of " +
                                                  std::to_string(bytes) + " bytes pass the address space");
   }
-  return allocator.allocate(Region::kKv, bytes * static_cast<size_t>(blocks), kEngine, kTag);
+  const size_t pages = KvCache::plannedBytes(shape, blocks) / kPageBytes;
+  if (!elastic) {
+    std::unique_ptr<AddressRange> range = reserveWholeRange(allocator.device(), pages);
+    if (!range) throw allocator.deviceRefusal(Region::kKv, pages * kPageBytes);
+    return {allocator, std::move(range), Region::kKv, kEngine, BlockPool::kPageTag};
+  }
+  return PageRange::reserve(allocator, Region::kKv, pages, kEngine, BlockPool::kPageTag);
 }
 
 }  // namespace
@@ -45,14 +50,18 @@ size_t KvCacheShape::tokenBytes() const {
          dtypeBytes(dtype);
 }
 
-KvCache::KvCache(DeviceAllocator& allocator, const KvCacheShape& shape, int64_t blocks)
+size_t KvCache::plannedBytes(const KvCacheShape& shape, int64_t blocks) {
+  return (static_cast<size_t>(blocks) * shape.blockBytes() + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+
+KvCache::KvCache(DeviceAllocator& allocator, const KvCacheShape& shape, int64_t blocks, bool elastic)
     : shape_(shape),
       blocks_(blocks),
-      memory_(take(allocator, shape, blocks)),
-      pool_(std::make_unique<BlockPool>(allocator.ledger(), blocks, shape.blockBytes(), kTag)) {}
+      pages_(reserve(allocator, shape, blocks, elastic)),
+      pool_(std::make_unique<BlockPool>(allocator.ledger(), pages_, blocks, shape.blockBytes())) {}
 
 KvCacheView KvCache::view() const {
-  return {memory_.data(), shape_.dtype, blocks_, shape_.layers, shape_.kvHeads, shape_.blockSize, shape_.headDim};
+  return {pages_.base(), shape_.dtype, blocks_, shape_.layers, shape_.kvHeads, shape_.blockSize, shape_.headDim};
 }
 
 }  // namespace octavo

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "kv/block_pool.h"
-#include "memory/allocator.h"
+#include "memory/page_range.h"
 #include "ops/tensor.h"
 
 namespace octavo {
@@ -20,16 +20,23 @@ struct KvCacheShape {
 
 class KvCache {
  public:
-  /** Takes blocks · blockBytes from region kv, owner engine. Throws kOutOfMemory, kInvalidArgument. */
-  KvCache(DeviceAllocator& allocator, const KvCacheShape& shape, int64_t blocks);
+  /**
+   * Reserves addresses for the blocks; memory comes page by page as they are taken, from region kv, owner engine.
+   * `elastic` false: all of it at once, as on a device that cannot map pages. Throws kOutOfMemory, kInvalidArgument.
+   */
+  KvCache(DeviceAllocator& allocator, const KvCacheShape& shape, int64_t blocks, bool elastic = true);
   KvCacheView view() const;
+  /** What a cache of so many blocks holds when it is full: whole pages. */
+  static size_t plannedBytes(const KvCacheShape& shape, int64_t blocks);
+  /** Where a block's bytes start. */
+  void* address(BlockId block) const { return static_cast<char*>(pages_.base()) + block * shape_.blockBytes(); }
   BlockPool& pool() { return *pool_; }
   const KvCacheShape& shape() const { return shape_; }
 
  private:
   KvCacheShape shape_;
   int64_t blocks_;
-  Allocation memory_;
+  PageRange pages_;
   std::unique_ptr<BlockPool> pool_;
 };
 

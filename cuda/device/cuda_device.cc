@@ -11,6 +11,7 @@
 #include "cuda/device/cuda_stream.h"
 #include "cuda/device/nvml.h"
 #include "cuda/device/verify_kernel.h"
+#include "cuda/device/virtual_memory.h"
 #include "device/host_range.h"
 
 namespace octavo {
@@ -51,7 +52,7 @@ class CudaDevice final : public Device {
   DeviceMemoryUse memoryUse() override;
   void* allocateRaw(size_t bytes) override;
   void freeRaw(void* pointer, size_t bytes) noexcept override;
-  std::unique_ptr<AddressRange> reserveAddresses(size_t pages) override { return reserveWholeRange(*this, pages); }
+  std::unique_ptr<AddressRange> reserveAddresses(size_t pages) override;
   void* allocatePinnedRaw(size_t bytes) override;
   void freePinnedRaw(void* pointer, size_t bytes) noexcept override;
   std::unique_ptr<Stream> createStream() override { return std::make_unique<CudaStream>(index_, objects()); }
@@ -96,6 +97,11 @@ void* CudaDevice::allocateRaw(size_t bytes) {
 void CudaDevice::freeRaw(void* pointer, size_t) noexcept {
   cudaSetDevice(index_);
   if (cudaFree(pointer) != cudaSuccess) cudaGetLastError();
+}
+
+std::unique_ptr<AddressRange> CudaDevice::reserveAddresses(size_t pages) {
+  if (canMapPages(index_)) return reserveDeviceRange(index_, pages);
+  return reserveWholeRange(*this, pages);
 }
 
 void* CudaDevice::allocatePinnedRaw(size_t bytes) {

@@ -49,6 +49,8 @@ function withKvBlocks(
     const address = Math.max(segment.address, start)
     const bytes = Math.min(endOf(segment), start + count * blockBytes) - address
     if (bytes <= 0) continue
+    const startsBefore = (end: number): number =>
+      Math.min(count, Math.ceil((end - start) / blockBytes))
     const owner = state === 'free' ? null : { kind: ownerKind, id: ownerId }
     const tag = `kv.${state === 'owned' ? 'blocks' : state}`
     blocks.push({
@@ -57,7 +59,7 @@ function withKvBlocks(
       state,
       owner,
       tag,
-      count: Math.ceil(bytes / blockBytes),
+      count: startsBefore(address + bytes) - startsBefore(address),
       stack: 0,
       timeNs: 0,
     })
@@ -73,19 +75,12 @@ function withKvBlocks(
   return blocks
 }
 
-/** The KV cache, where nothing of it was traced though all of it is held. */
-function untracedKv(
-  { report, kvAddress }: NativeSnapshot,
-  known: SnapshotSegment[],
-): SnapshotSegment[] {
-  const bytes = report.blocksTotal * report.blockBytes
-  const held = report.regions.find(({ region }) => region === 'kv')?.allocatedBytes ?? 0
-  const traced = known.some((segment) => segment.address <= kvAddress && kvAddress < endOf(segment))
-  if (traced || bytes === 0 || held < bytes) return []
+/** The pages of the KV cache, where none of them was traced. */
+function untracedKv({ kvPages }: NativeSnapshot, known: SnapshotSegment[]): SnapshotSegment[] {
+  if (known.some(({ region }) => region === 'kv')) return []
   const owner = { kind: 'engine', id: 0 } as const
-  return [
-    { address: kvAddress, bytes, region: 'kv', owner, tag: 'kv', stack: 0, timeNs: 0, blocks: [] },
-  ]
+  const about = { region: 'kv', owner, tag: 'kv.padding', stack: 0, timeNs: 0 } as const
+  return kvPages.map((pages) => ({ ...pages, ...about, blocks: [] }))
 }
 
 /** By address. An allocation outside every mapped segment is a segment of its own. */

@@ -1,7 +1,9 @@
 // The memory bars, section by section: node --expose-gc scripts/bench/memory.cjs [--device cpu] [SECTION…]
+// A section that keeps figures writes rows for `npm run performance` to the file --json names.
 // A section is a file of scripts/bench/memory/ that exports `title` and `run({ device, folder })`, which resolves to
 // rows [what, figure, bar]. --folder says where large files are written (default: the system's temporary folder).
 'use strict'
+const { execFileSync } = require('node:child_process')
 const { readdirSync } = require('node:fs')
 const { basename, join } = require('node:path')
 const { parseArgs } = require('node:util')
@@ -22,7 +24,15 @@ function sections() {
 async function main() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { device: { type: 'string', default: 'cpu' }, folder: { type: 'string' } },
+    options: {
+      device: { type: 'string', default: 'cpu' },
+      folder: { type: 'string' },
+      json: { type: 'string' },
+      commit: {
+        type: 'string',
+        default: execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }).trim(),
+      },
+    },
   })
   const known = sections()
   const names = positionals.length > 0 ? positionals : [...known.keys()]

@@ -86,12 +86,12 @@ test('the ledger names each session and its bytes', async () => {
       engine.run(session, { prompt: story.slice(0, 20 * (index + 1)), maxNewTokens: 1 }),
     ),
   )
-  const { blockBytes, lines, blocksTotal } = engine.native.report()
+  const { blockBytes, blocksTotal, lines, pages } = engine.native.report()
   expect(sessions.map((session) => engine.sessionBytes(session))).toEqual(
     [2, 3, 4].map((blocks) => blocks * blockBytes),
   )
   const kv = lines.filter(({ region }) => region === 'kv')
-  expect(kv.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(blocksTotal * blockBytes)
+  expect(kv.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(pages.mappedBytes)
   for (const session of sessions) {
     await engine.native.disposeSession(session)
     expect(engine.sessionBytes(session)).toBe(0)

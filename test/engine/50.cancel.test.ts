@@ -135,6 +135,7 @@ test('a thousand submits and cancels leave nothing', async () => {
     engine.native.cancel(running.id)
   }
   await Promise.all(sessions.map((session) => engine.native.disposeSession(session)))
+  await engine.native.compact()
   expect(engine.requests).toHaveLength(1000)
   await Promise.all(engine.requests.map(({ finish }) => finish))
   for (const { finishes } of engine.requests) expect(finishes).toHaveLength(1)

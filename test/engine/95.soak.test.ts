@@ -127,6 +127,7 @@ test.each([1, 2, 3])(`soak %i: ${count} random requests`, async (seed) => {
   expect(cancelled.length).toBeLessThan(count / 2)
 
   await Promise.all([...sessions].map((session) => engine.native.disposeSession(session)))
+  await engine.native.compact()
   const { lines, blocksFree, blocksInFlight, running, waiting } = engine.native.report()
   const withoutPeaks = (all: typeof lines): object[] => all.map(({ peakBytes: _, ...line }) => line)
   expect({ lines: withoutPeaks(lines), blocksFree, blocksInFlight, running, waiting }).toEqual({

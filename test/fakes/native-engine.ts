@@ -50,6 +50,10 @@ export class FakeNativeEngine implements NativeEngine {
     return Promise.resolve()
   }
 
+  compact(): Promise<void> {
+    return Promise.resolve()
+  }
+
   submit(session: number, request: NativeRequest): number {
     if (this.refusal !== null) throw this.refusal
     const id = this.#nextRequest++
@@ -74,7 +78,18 @@ export class FakeNativeEngine implements NativeEngine {
       contextBytes: 0,
       blocksTotal: 0,
       blocksFree: 0,
+      blocksOwned: 0,
       blocksInFlight: 0,
+      blocksCapacity: 0,
+      pages: { mapped: 0, used: 0, packed: 0, mappedBytes: 0, liveBytes: 0, stuckBytes: 0 },
+      compaction: {
+        slices: 0,
+        moves: 0,
+        bytes: 0,
+        pagesFreed: 0,
+        longestNanoseconds: 0,
+        nanoseconds: 0,
+      },
       blockBytes: 0,
       sessions: [],
       running: 0,

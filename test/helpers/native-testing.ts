@@ -112,6 +112,35 @@ export interface Trace {
   dispose(): void
 }
 
+export interface PoolFigures {
+  mapped: number
+  used: number
+  packed: number
+  liveBytes: number
+  stuckBytes: number
+  capacity: number
+  free: number
+  owned: number
+  inFlight: number
+}
+
+/** A BlockPool of sessions' blocks over addresses that are only counted. */
+export interface Pool {
+  /** `last`: the session's last block, -1 for none; `expected`: how many it will take in all. */
+  take(session: number, count: number, last: number, expected: number): number[] | null
+  release(session: number, blocks: number[], fence: number): void
+  passFence(step: number): void
+  trim(keep: number): number
+  /** One slice: session, from, to, session … */
+  compact(onlyIfStuck: boolean): number[]
+  /** How many more pages the device has. */
+  setRoom(pages: number): void
+  raiseCapacity(freeBytes: number): void
+  pages(): PoolFigures
+  check(): void
+  dispose(): void
+}
+
 export interface ModelLoad {
   spec: NativeModelSpec
   manifest: NativeWeightManifest
@@ -175,6 +204,7 @@ export interface BuiltBatch {
 export interface NativeTesting {
   Memory: new (device: string) => Memory
   Pages: new (memory: Memory, options: PageOptions) => Pages
+  Pool: new (memory: Memory, options: { blocks: number; blockBytes: number; room?: number }) => Pool
   Cache: new (memory: Memory, shape: CacheShape, blocks: number) => Cache
   Model: new (memory: Memory, load: ModelLoad) => Model
   /** A trace of its own, or that of a Memory. */

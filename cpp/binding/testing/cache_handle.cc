@@ -1,6 +1,7 @@
 #include "binding/testing/cache_handle.h"
 
 #include "binding/arguments.h"
+#include "binding/testing/block_ids.h"
 #include "binding/testing/memory_handle.h"
 
 namespace octavo::testing {
@@ -45,19 +46,12 @@ Napi::Value CacheHandle::take(const Napi::CallbackInfo& info) {
   std::vector<BlockId> blocks;
   const int64_t count = info[2].As<Napi::Number>().Int64Value();
   if (!cache().pool().take(readOwner(info[0], info[1]), count, blocks)) return info.Env().Null();
-  Napi::Array ids = Napi::Array::New(info.Env(), blocks.size());
-  for (uint32_t index = 0; index < blocks.size(); ++index) ids.Set(index, blocks[index]);
-  return ids;
+  return toArray(info.Env(), blocks);
 }
 
 Napi::Value CacheHandle::release(const Napi::CallbackInfo& info) {
-  const auto ids = info[2].As<Napi::Array>();
-  std::vector<BlockId> blocks;
-  for (uint32_t index = 0; index < ids.Length(); ++index) {
-    blocks.push_back(ids.Get(index).As<Napi::Number>().Int32Value());
-  }
   const auto fence = static_cast<uint64_t>(info[3].As<Napi::Number>().Int64Value());
-  cache().pool().release(readOwner(info[0], info[1]), blocks, fence);
+  cache().pool().release(readOwner(info[0], info[1]), toBlocks(info[2]), fence);
   return info.Env().Undefined();
 }
 

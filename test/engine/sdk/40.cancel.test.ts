@@ -14,7 +14,8 @@ afterEach(() => {
   expect(engine.memory().sessions).toEqual([])
   engine.check()
 })
-afterAll(() => {
+afterAll(async () => {
+  await engine.compact()
   expect(ledgerOf(engine)).toEqual(loaded)
   engine.dispose()
   expectNothingLive()

@@ -12,7 +12,8 @@ afterEach(() => {
   engine.check()
   expect(engine.memory().sessions).toEqual([])
 })
-afterAll(() => {
+afterAll(async () => {
+  await engine.compact()
   expect(ledgerOf(engine)).toEqual(loaded)
   engine.dispose()
   expectNothingLive()

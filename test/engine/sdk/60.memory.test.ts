@@ -56,12 +56,14 @@ describe('the memory report', () => {
       blocks: 4,
       bytes: 4 * held.kv.blockBytes,
     })
-    expect(held.allocatedBytes).toBe(before.allocatedBytes)
+    expect(held.allocatedBytes).toBe(before.allocatedBytes + held.kv.pages.mappedBytes)
+    expect(held.kv.pages).toMatchObject({ used: 1, packed: 1 })
 
     session.dispose()
     expect(sessionBytes(engine.memory())).toBe(0)
     expect(engine.memory().sessions).toEqual([])
     await session[Symbol.asyncDispose]()
+    await engine.compact()
     expect(ledgerOf(engine)).toEqual(loaded)
   })
 
@@ -81,6 +83,7 @@ describe('the memory report', () => {
       expect(sessionBytes(engine.memory(), session.id)).toBe(0)
       await session[Symbol.asyncDispose]()
     }
+    await engine.compact()
     expect(ledgerOf(engine)).toEqual(loaded)
   })
 

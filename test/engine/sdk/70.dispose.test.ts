@@ -24,6 +24,7 @@ describe('a session', () => {
       await session[Symbol.asyncDispose]()
       engine.check()
     }
+    await engine.compact()
     expect(ledgerOf(engine)).toEqual(loaded)
   })
 

@@ -67,6 +67,7 @@ describe('a forgotten session', () => {
     expectOneWarning(/^Session 1 was garbage-collected without dispose\(\)/)
     expect(engine.memory().sessions).toEqual([])
     await collectUntil(() => engine.memory().kv.inFlightBlocks === 0)
+    await engine.compact()
     expect(ledgerOf(engine)).toEqual(loaded)
   })
 

@@ -85,7 +85,7 @@ test.each([11, 12, 13, 14])('random sessions agree with a model (seed %i)', (see
   cache.passFence(step + 2)
   cache.check()
   expect(cache.counts()).toMatchObject({ free: blocks, owned: 0, inFlight: 0 })
-  expect(memory.lines().map(({ tag }) => tag)).toEqual(['kv.free'])
+  expect(memory.lines().map(({ tag }) => tag)).toEqual(['kv.free', 'kv.padding'])
   cache.dispose()
   expect(memory.lines()).toEqual([])
 })

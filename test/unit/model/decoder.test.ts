@@ -163,6 +163,7 @@ test.each(['fp32', 'bf16'] as const)(
         'weights rope',
         'weights weights',
         'kv kv.free',
+        'kv kv.padding',
         'graph activations',
         'graph batch.input',
         'pinned batch.upload',

@@ -43,7 +43,25 @@ const native: NativeReport = {
   contextBytes: 40,
   blocksTotal: 10,
   blocksFree: 7,
+  blocksOwned: 2,
   blocksInFlight: 1,
+  blocksCapacity: 10,
+  pages: {
+    mapped: 2,
+    used: 1,
+    packed: 1,
+    mappedBytes: 2 ** 22,
+    liveBytes: 96,
+    stuckBytes: 2 ** 21 - 96,
+  },
+  compaction: {
+    slices: 2,
+    moves: 3,
+    bytes: 96,
+    pagesFreed: 1,
+    longestNanoseconds: 2_000_000,
+    nanoseconds: 2_500_000,
+  },
   blockBytes: 32,
   sessions: [{ id: 4, blocks: 2, bytes: 64, tokens: 30, state: 'running' }],
   running: 1,
@@ -90,11 +108,30 @@ describe('memoryReport', () => {
   it('accounts for every block', () => {
     expect(report.kv).toEqual({
       totalBlocks: 10,
+      capacityBlocks: 10,
       freeBlocks: 7,
       usedBlocks: 2,
       inFlightBlocks: 1,
       blockBytes: 32,
+      pages: {
+        mapped: 2,
+        used: 1,
+        packed: 1,
+        mappedBytes: 2 ** 22,
+        stuckBytes: 2 ** 21 - 96,
+        pinning: 2 ** 22 / 96,
+      },
+      compaction: {
+        slices: 2,
+        moves: 3,
+        bytes: 96,
+        pagesFreed: 1,
+        longestMs: 2,
+        totalMs: 2.5,
+      },
     })
+    const empty = { ...native, pages: { ...native.pages, liveBytes: 0 } }
+    expect(memoryReport('cuda:0', empty).kv.pages.pinning).toBeNull()
   })
 
   it('sets what the driver sees beside what we hold', () => {
