@@ -143,7 +143,11 @@ Napi::Value callPagedAttention(Napi::Env env, const OpCall& call) {
   batch.tableStride = host.tableStride;
   batch.maxQueryLength = host.maxQueryLength;
   batch.maxContextLength = host.maxContextLength;
-  call.ops().pagedAttention(out, query, cache, layer, batch, static_cast<float>(scale), window, call.stream());
+  AttentionScratch scratch{nullptr, batch.sequences, batch.maxContextLength};
+  scratch.data = upload.zeros(call.ops().attentionScratchBytes({cache.dtype, query.heads, cache.kvHeads, cache.headDim},
+                                                               scratch.maxSequences, scratch.maxContextLength));
+  call.ops().pagedAttention(out, query, cache, layer, batch, static_cast<float>(scale), window, scratch,
+                            call.stream());
   return env.Undefined();
 }
 

@@ -156,13 +156,15 @@ int64_t askedBlocks(const EngineOptions& options, size_t blockBytes) {
                   std::to_string(options.blockSize) + " tokens takes " + std::to_string(blockBytes) + " bytes");
 }
 
-void addFixedItems(MemoryPlan& plan, const ModelSpec& spec, const WeightManifest& manifest) {
+void addFixedItems(MemoryPlan& plan, const Ops& ops, const ModelSpec& spec, const WeightManifest& manifest) {
   const size_t weights = Weights::plannedBytes(spec, manifest, plan.dtype, plan.keepFileDType);
   const size_t constants = Decoder::constantBytes(spec);
   const size_t decoder = Decoder::plannedBytes(spec, plan.dtype, plan.batch);
   plan.items.push_back({Region::kWeights, "weights", DeviceAllocator::rounded(weights)});
   plan.items.push_back({Region::kWeights, "constants", constants});
   plan.items.push_back({Region::kGraph, "activations", decoder - constants});
+  const size_t scratch = Decoder::scratchBytes(ops, spec, plan.dtype, plan.batch);
+  if (scratch > 0) plan.items.push_back({Region::kGraph, "attention.scratch", DeviceAllocator::rounded(scratch)});
 }
 
 /** KV, and the sampler, whose history grows with the KV. */
@@ -201,7 +203,7 @@ MemoryPlan planMemory(Device& device, const ModelSpec& spec, const WeightManifes
   const Room room = roomOf(device, options.memoryLimit, plan.contextBytes, use.freeBytes);
   plan.roomBytes = room.bytes;
 
-  addFixedItems(plan, spec, manifest);
+  addFixedItems(plan, device.ops(), spec, manifest);
   const size_t fixed = total(plan.items) + StepSampler::plannedBytes(plan.batch.maxSequences, 1);
   plan.kvBlocks = options.kvBytes > 0
                       ? askedBlocks(options, plan.kvShape.blockBytes())

@@ -8,6 +8,9 @@ void launchPagedAttention(const PagedAttention& attention, const DeviceTraits& t
   bool prefills = hasPrefill && canPrefillOnTensorCores(attention);
   if (prefills) launchPrefillAttention(attention, stream);
   // A batch without a single decode costs one launch whose blocks return at once.
+  if (canPrefillOnTensorCores(attention) && canSplitDecode(attention)) {
+    return launchSplitDecode(attention, traits, stream);
+  }
   launchDecodeAttention(attention, hasPrefill && !prefills, traits, stream);
 }
 

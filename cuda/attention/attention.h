@@ -16,6 +16,7 @@ struct PagedAttention {
   AttentionBatch batch;
   float scale = 1;
   int32_t window = 0;  // 0: unlimited
+  AttentionScratch scratch;
 };
 
 void launchKvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, const Heads& value,
@@ -26,6 +27,17 @@ void launchKvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, co
  * applies: the choice for a sequence depends on that sequence and the dtypes alone.
  */
 void launchPagedAttention(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream);
+
+/**
+ * Bytes of AttentionScratch for the split decode kernel, and whether that kernel applies: one 16-bit dtype, a head
+ * dim it is made for, alignment, and a scratch whose limits hold the batch.
+ */
+size_t splitScratchBytes(const AttentionShape& shape, int32_t maxSequences, int32_t maxContextLength,
+                         const DeviceTraits& traits);
+bool canSplitDecode(const PagedAttention& attention);
+
+/** Sequences with one query token, their keys dealt evenly to warps. The others are left alone. */
+void launchSplitDecode(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream);
 
 /** A block a query token and KV head; any dtypes and any head dim up to 256. */
 void launchDecodeAttention(const PagedAttention& attention, bool everyToken, const DeviceTraits& traits,
