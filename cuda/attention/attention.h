@@ -49,4 +49,9 @@ bool canPrefillOnTensorCores(const PagedAttention& attention);
 /** A block 64 query tokens of a head, for sequences with at least two query tokens. */
 void launchPrefillAttention(const PagedAttention& attention, cudaStream_t stream);
 
+/** True where the Hopper kernel applies besides: sm_90a code is loaded, head dim 64 or 128. */
+bool canPrefillWide(const PagedAttention& attention, const DeviceTraits& traits);
+/** 128 query tokens of a head at a time, for sequences with at least two query tokens. */
+void launchWidePrefill(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream);
+
 }  // namespace octavo::cuda

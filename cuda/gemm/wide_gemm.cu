@@ -194,6 +194,7 @@ __device__ __forceinline__ void multiply(const WideArguments& a, const Shared<Ti
       previous = slot.index;
     }
     ptx::waitProducts<0>();
+    ptx::pinRegisters(sums);
     if (firstLane) ptx::arrive(shared.empty + previous * 8);
     Place place = placeOf<Tile>(a, tile);
     addBias(sums, a, place.column);

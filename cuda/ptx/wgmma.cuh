@@ -26,6 +26,13 @@ __device__ __forceinline__ void waitProducts() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
+/** Keeps reads and writes of accumulators on their side of a wait or fence, which the compiler does not relate to them. */
+template <int kCount>
+__device__ __forceinline__ void pinRegisters(float (&d)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(d[i])::"memory");
+}
+
 template <int kRegisters>
 __device__ __forceinline__ void lowerRegisters() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
