@@ -144,8 +144,9 @@ Napi::Value callPagedAttention(Napi::Env env, const OpCall& call) {
   batch.maxQueryLength = host.maxQueryLength;
   batch.maxContextLength = host.maxContextLength;
   AttentionScratch scratch{nullptr, batch.sequences, batch.maxContextLength};
-  scratch.data = upload.zeros(call.ops().attentionScratchBytes({cache.dtype, query.heads, cache.kvHeads, cache.headDim},
-                                                               scratch.maxSequences, scratch.maxContextLength));
+  const AttentionShape shape{cache.dtype, query.heads, cache.kvHeads, cache.headDim};
+  scratch.data =
+      upload.zeros(call.ops().attentionScratchBytes(shape, scratch.maxSequences, scratch.maxContextLength));
   call.ops().pagedAttention(out, query, cache, layer, batch, static_cast<float>(scale), window, scratch,
                             call.stream());
   return env.Undefined();

@@ -29,11 +29,9 @@ void launchKvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, co
 void launchPagedAttention(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream);
 
 /**
- * Bytes of AttentionScratch for the split decode kernel, and whether that kernel applies: one 16-bit dtype, a head
- * dim it is made for, alignment, and a scratch whose limits hold the batch.
+ * True where the split decode kernel applies: one 16-bit dtype, a head dim it is made for, alignment, and a scratch
+ * whose limits hold the batch.
  */
-size_t splitScratchBytes(const AttentionShape& shape, int32_t maxSequences, int32_t maxContextLength,
-                         const DeviceTraits& traits);
 bool canSplitDecode(const PagedAttention& attention);
 
 /** Sequences with one query token, their keys dealt evenly to warps. The others are left alone. */

@@ -102,7 +102,8 @@ struct Rows {
 };
 
 template <int kDim, int kTiles>
-__device__ __forceinline__ void loadQuery(uint32_t (&query)[kDim / 16][kTiles][2], const Arguments& a, const Rows& rows) {
+__device__ __forceinline__ void loadQuery(uint32_t (&query)[kDim / 16][kTiles][2], const Arguments& a,
+                                          const Rows& rows) {
   int lane = threadIdx.x % 32;
   const uint16_t* from = static_cast<const uint16_t*>(a.query.data) + rows.token * a.query.tokenStride +
                          static_cast<int64_t>(rows.firstHead) * kDim + lane % 4 * 2;

@@ -137,7 +137,8 @@ __device__ __forceinline__ Segment firstSegment(const Arguments& a, int64_t line
   Keys keys(a, sequence);
   int64_t offset = lineStart - before;
   int item = static_cast<int>(offset / keys.slices);
-  Segment segment{sequence, item, 0, 0, chunkSlices(keys.slices), before + static_cast<int64_t>(item) * keys.slices, keys};
+  Segment segment{sequence, item, 0, 0, chunkSlices(keys.slices), before, keys};
+  segment.position += static_cast<int64_t>(item) * keys.slices;
   takeChunks(segment, segment.chunksBefore(lineStart), lineEnd);
   if (segment.begin >= segment.keys.slices) advance(a, segment, lineEnd);
   return segment;

@@ -3,8 +3,8 @@
 //
 // A block takes 128 query tokens of a head, a warpgroup 64 of them; one warp brings tiles of 128 keys and values, a box
 // a cache block, two of each ahead. A warpgroup multiplies the next tile's scores while the tensor cores still add
-// this tile's values. Weights are rounded to 16 bits for the second product, their sum is not. Tiles are cut at multiples
-// of 128 from key 0 and taken in ascending order, so that a row's result depends on its position and keys alone.
+// this tile's values. Weights are rounded to 16 bits for the second product, their sum is not. Tiles are cut at
+// multiples of 128 from key 0 and taken in ascending order: a row's result depends on its position and keys alone.
 #include <algorithm>
 
 #include "cuda/attention/attention.h"
@@ -234,7 +234,8 @@ void launch(const PagedAttention& attention, const DeviceTraits& traits, cudaStr
   const Heads& query = attention.query;
   const int64_t rows = cache.blocks * cache.layers * 2 * cache.kvHeads * cache.blockSize;
   const Arguments a{
-      tensorMapOf({query.data, query.dtype, query.tokens, int64_t{query.heads} * kDim, query.tokenStride}, kGroupQueries),
+      tensorMapOf({query.data, query.dtype, query.tokens, int64_t{query.heads} * kDim, query.tokenStride},
+                  kGroupQueries),
       tensorMapOf({cache.data, cache.dtype, rows, kDim, kDim}, cache.blockSize),
       attention.out,
       attention.batch,

@@ -148,7 +148,8 @@ __device__ __forceinline__ void produce(const Arguments& a, const Shared<kDim>& 
     }
     for (int tile = work.firstTile; tile < work.endTile; ++tile, keys.advance(), values.advance()) {
       ptx::waitBarrier(shared.keysEmpty + keys.index * 8, keys.parity ^ 1);
-      loadBlocks<kDim>(a, work, tile, 0, shared.keys + keys.index * Place::kTileBytes, shared.keysFull + keys.index * 8);
+      loadBlocks<kDim>(a, work, tile, 0, shared.keys + keys.index * Place::kTileBytes,
+                       shared.keysFull + keys.index * 8);
       ptx::waitBarrier(shared.valuesEmpty + values.index * 8, values.parity ^ 1);
       loadBlocks<kDim>(a, work, tile, 1, shared.values + values.index * Place::kTileBytes,
                        shared.valuesFull + values.index * 8);

@@ -6,6 +6,7 @@
 #include "cuda/elementwise/elementwise.h"
 #include "cuda/gemm/linear.h"
 #include "cuda/sampling/sampling.h"
+#include "ops/attention_scratch.h"
 
 namespace octavo::cuda {
 
@@ -74,7 +75,7 @@ void CudaOps::pagedAttention(const Heads& out, const Heads& query, const KvCache
 
 size_t CudaOps::attentionScratchBytes(const AttentionShape& shape, int32_t maxSequences,
                                       int32_t maxContextLength) const {
-  return splitScratchBytes(shape, maxSequences, maxContextLength, traits_);
+  return AttentionScratchLayout(shape, maxSequences, maxContextLength).bytes;
 }
 
 void CudaOps::swiglu(const Matrix& out, const Matrix& gateUp, Stream& stream) {
