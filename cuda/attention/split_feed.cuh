@@ -18,7 +18,9 @@ struct Ring {
     int fit = budget / (kWarps * kStageBytes);
     return fit < 8 ? fit : 8;
   }
-  static __host__ __device__ constexpr int bytes(int architecture) { return kWarps * stages(architecture) * kStageBytes; }
+  static __host__ __device__ constexpr int bytes(int architecture) {
+    return kWarps * stages(architecture) * kStageBytes;
+  }
 };
 
 __device__ __forceinline__ Visible visibleIn(const Keys& keys, int slice) {

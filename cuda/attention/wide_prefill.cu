@@ -260,8 +260,8 @@ void launch(const PagedAttention& attention, const DeviceTraits& traits, cudaStr
 bool canPrefillWide(const PagedAttention& attention, const DeviceTraits& traits) {
   const KvCacheView& cache = attention.cache;
   const int64_t rows = cache.blocks * cache.layers * 2 * cache.kvHeads * cache.blockSize;
-  return traits.architecture >= 90 && attention.scale > 0 && canPrefillOnTensorCores(attention) && rows < int64_t{1} << 31 &&
-         (cache.headDim == 64 || cache.headDim == 128);
+  return traits.architecture >= 90 && canPrefillOnTensorCores(attention) && attention.scale > 0 &&
+         rows < int64_t{1} << 31 && (cache.headDim == 64 || cache.headDim == 128);
 }
 
 void launchWidePrefill(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream) {

@@ -26,7 +26,7 @@ __device__ __forceinline__ void waitProducts() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
-/** Keeps reads and writes of accumulators on their side of a wait or fence, which the compiler does not relate to them. */
+/** Keeps uses of accumulators on their side of a wait or fence: the compiler sees no relation between them. */
 template <int kCount>
 __device__ __forceinline__ void pinRegisters(float (&d)[kCount]) {
 #pragma unroll
