@@ -143,7 +143,12 @@ Napi::Value callPagedAttention(Napi::Env env, const OpCall& call) {
   batch.tableStride = host.tableStride;
   batch.maxQueryLength = host.maxQueryLength;
   batch.maxContextLength = host.maxContextLength;
-  call.ops().pagedAttention(out, query, cache, layer, batch, static_cast<float>(scale), window, call.stream());
+  AttentionScratch scratch{nullptr, batch.sequences, batch.maxContextLength};
+  const AttentionShape shape{cache.dtype, query.heads, cache.kvHeads, cache.headDim};
+  scratch.data =
+      upload.zeros(call.ops().attentionScratchBytes(shape, scratch.maxSequences, scratch.maxContextLength));
+  call.ops().pagedAttention(out, query, cache, layer, batch, static_cast<float>(scale), window, scratch,
+                            call.stream());
   return env.Undefined();
 }
 

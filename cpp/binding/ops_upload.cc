@@ -16,6 +16,12 @@ void* Upload::allocate(size_t bytes) {
   return allocations_.back().data();
 }
 
+void* Upload::zeros(size_t bytes) {
+  void* at = allocate(bytes);
+  if (at) device_.device().fill(at, 0, bytes, *device_.stream);
+  return at;
+}
+
 void* Upload::copyBytes(const void* from, size_t bytes) {
   void* to = allocate(bytes);
   if (to) device_.device().copy(to, from, bytes, CopyKind::kHostToDevice, *device_.stream);

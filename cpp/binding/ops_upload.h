@@ -25,6 +25,8 @@ class Upload {
   T* results(size_t count) {
     return static_cast<T*>(allocate(count * sizeof(T)));
   }
+  /** Device memory of zeros; nullptr for 0 bytes. Throws kOutOfMemory. */
+  void* zeros(size_t bytes);
   /** Waits, then brings results back. */
   template <typename T>
   void fetch(T* to, const T* from, size_t count) {

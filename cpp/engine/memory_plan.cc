@@ -83,6 +83,8 @@ void addFixedItems(MemoryPlan& plan, const ModelSpec& spec, const WeightManifest
           Weights::plannedBytes(spec, manifest, plan.dtype, plan.keepFileDType, plan.mapFiles));
   addItem(plan, Region::kWeights, "rope", RopeConstants::plannedBytes(spec));
   addItem(plan, Region::kGraph, "activations", ActivationPlan::of(spec, plan.dtype, plan.batch).bytes);
+  const size_t scratch = Decoder::scratchBytes(spec, plan.dtype, plan.batch, plan.target.onHost);
+  if (scratch > 0) addItem(plan, Region::kGraph, "attention.scratch", scratch);
   addItem(plan, Region::kGraph, "batch.input", BatchInput::plannedBytes(plan.batch));
   addItem(plan, Region::kPinned, "batch.upload", BatchInput::plannedBytes(plan.batch));
   addItem(plan, Region::kPinned, "scores", plan.stagingBytes);

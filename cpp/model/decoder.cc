@@ -1,10 +1,13 @@
 #include "model/decoder.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "model/activation_plan.h"
 #include "model/batch_input.h"
 #include "model/layer_weights.h"
 #include "model/rope_constants.h"
+#include "ops/attention_scratch.h"
 
 namespace octavo {
 
@@ -40,9 +43,23 @@ struct Decoder::State {
   Matrix embedding_, head_;  // [V, h]
   Vector finalNorm_;
   RopeConstants ropes_;
-  Allocation activations_;
+  Allocation activations_, scratch_;
+  AttentionScratch attentionScratch_;
   BatchInput input_;
 };
+
+namespace {
+
+Allocation takeScratch(DeviceAllocator& allocator, size_t bytes) {
+  if (bytes == 0) return {};
+  Allocation scratch = allocator.allocate(Region::kGraph, bytes, {OwnerKind::kEngine, 0}, "attention.scratch");
+  const auto stream = allocator.device().createStream();
+  allocator.device().fill(scratch.data(), 0, scratch.bytes(), *stream);
+  stream->synchronize();
+  return scratch;
+}
+
+}  // namespace
 
 Decoder::State::State(DeviceAllocator& allocator, const ModelSpec& spec, const Weights& weights, DType dtype,
                       const BatchLimits& limits)
@@ -56,6 +73,8 @@ Decoder::State::State(DeviceAllocator& allocator, const ModelSpec& spec, const W
       finalNorm_(weights.vector("finalNorm")),
       ropes_(allocator, spec),
       activations_(allocator.allocate(Region::kGraph, plan_.bytes, {OwnerKind::kEngine, 0}, "activations")),
+      scratch_(takeScratch(allocator, scratchBytes(spec, dtype, limits, device_.sharesHostMemory()))),
+      attentionScratch_{scratch_.data(), limits.maxSequences, spec.contextLength},
       input_(allocator, limits) {
   layers_.reserve(spec_.layers.size());
   for (size_t layer = 0; layer < spec_.layers.size(); ++layer) layers_.push_back(LayerWeights::of(weights, layer));
@@ -134,7 +153,7 @@ void Decoder::State::attention(const Step& step, size_t layer) {
   const auto index = static_cast<int32_t>(layer);
   ops_.kvWrite(step.cache, index, key, value, step.batch.slots, step.stream);
   ops_.pagedAttention(heads(mixed, 0, spec.heads), query, step.cache, index, step.batch.attention, spec.scale,
-                      spec.window, step.stream);
+                      spec.window, attentionScratch_, step.stream);
   ops_.linear(step.hidden, mixed, weights.output, weights.outputBias, step.stream);
 }
 
@@ -172,6 +191,17 @@ size_t Decoder::constantBytes(const ModelSpec& spec) { return RopeConstants::pla
 size_t Decoder::plannedBytes(const ModelSpec& spec, DType dtype, const BatchLimits& limits) {
   return constantBytes(spec) + DeviceAllocator::rounded(ActivationPlan::of(spec, dtype, limits).bytes) +
          DeviceAllocator::rounded(BatchInput::plannedBytes(limits));
+}
+
+size_t Decoder::scratchBytes(const ModelSpec& spec, DType dtype, const BatchLimits& limits, bool onHost) {
+  if (onHost) return 0;
+  size_t most = 0;
+  for (const LayerSpec& layer : spec.layers) {
+    const AttentionSpec& attention = layer.attention;
+    const AttentionShape shape{dtype, attention.heads, attention.kvHeads, attention.headDim};
+    most = std::max(most, AttentionScratchLayout(shape, limits.maxSequences, spec.contextLength).bytes);
+  }
+  return most;
 }
 
 Matrix Decoder::forward(const Batch& batch, const KvCacheView& cache, Stream& stream) {

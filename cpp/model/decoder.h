@@ -26,6 +26,8 @@ class Decoder {
   /** Device bytes the constructor takes, for the plan: regions weights (constantBytes) and graph (the rest). */
   static size_t plannedBytes(const ModelSpec& spec, DType dtype, const BatchLimits& limits);
   static size_t constantBytes(const ModelSpec& spec);
+  /** What the constructor takes besides, in region graph, for attention; none where memory is the host's. */
+  static size_t scratchBytes(const ModelSpec& spec, DType dtype, const BatchLimits& limits, bool onHost);
 
   /**
    * Uploads the batch and runs it on `stream`. Returns fp32 logits [batch.logitRows, vocabulary] in device

@@ -64,10 +64,15 @@ class Ops {
    * Causal attention over the paged cache, ragged: query token i of sequence s stands at position
    * contextLength[s] − queryLength[s] + i and sees keys j ≤ position (and j > position − window when
    * window > 0). Query head h reads KV head h / (heads / kvHeads). softmax(q·k·scale)·v.
-   * Work and result of a sequence do not depend on the other sequences of the batch.
+   * The result of a sequence does not depend on the other sequences of the batch.
    */
   virtual void pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
-                              const AttentionBatch& batch, float scale, int32_t window, Stream& stream) = 0;
+                              const AttentionBatch& batch, float scale, int32_t window,
+                              const AttentionScratch& scratch, Stream& stream) = 0;
+
+  /** Bytes of AttentionScratch::data for batches within the limits; 0 where none is used. */
+  virtual size_t attentionScratchBytes(const AttentionShape& shape, int32_t maxSequences,
+                                       int32_t maxContextLength) const = 0;
 
   /** out[r, i] = silu(gateUp[r, i]) · gateUp[r, columns + i]; gateUp is [rows, 2 · out.columns]. */
   virtual void swiglu(const Matrix& out, const Matrix& gateUp, Stream& stream) = 0;

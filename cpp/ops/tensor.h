@@ -44,6 +44,23 @@ struct KvCacheView {
   int32_t headDim = 0;
 };
 
+/** What the attention of a model has in common over its layers. */
+struct AttentionShape {
+  DType dtype = DType::kF32;  // of the cache
+  int32_t heads = 0, kvHeads = 0, headDim = 0;
+};
+
+/**
+ * Device memory that attention may use between its first and its last instruction, of
+ * Ops::attentionScratchBytes for the limits named here. Zeroed once, before its first use; of one shape, and used by
+ * one stream. Without it (data == nullptr) a slower way is taken.
+ */
+struct AttentionScratch {
+  void* data = nullptr;
+  int32_t maxSequences = 0;
+  int32_t maxContextLength = 0;
+};
+
 /**
  * A flat batch of sequences. Sequence s owns tokens queryStart[s] … queryStart[s+1]; its tokens are the
  * last ones of a context of contextLength[s] tokens (this step's included). All pointers are device

@@ -6,8 +6,12 @@ void launchPagedAttention(const PagedAttention& attention, const DeviceTraits& t
   if (attention.batch.sequences == 0 || attention.batch.tokens == 0) return;
   bool hasPrefill = attention.batch.maxQueryLength > 1;
   bool prefills = hasPrefill && canPrefillOnTensorCores(attention);
-  if (prefills) launchPrefillAttention(attention, stream);
+  if (prefills && canPrefillWide(attention, traits)) launchWidePrefill(attention, traits, stream);
+  else if (prefills) launchPrefillAttention(attention, stream);
   // A batch without a single decode costs one launch whose blocks return at once.
+  if (canPrefillOnTensorCores(attention) && canSplitDecode(attention)) {
+    return launchSplitDecode(attention, traits, stream);
+  }
   launchDecodeAttention(attention, hasPrefill && !prefills, traits, stream);
 }
 

@@ -16,6 +16,7 @@ struct PagedAttention {
   AttentionBatch batch;
   float scale = 1;
   int32_t window = 0;  // 0: unlimited
+  AttentionScratch scratch;
 };
 
 void launchKvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, const Heads& value,
@@ -27,6 +28,15 @@ void launchKvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, co
  */
 void launchPagedAttention(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream);
 
+/**
+ * True where the split decode kernel applies: one 16-bit dtype, a head dim it is made for, alignment, and a scratch
+ * whose limits hold the batch.
+ */
+bool canSplitDecode(const PagedAttention& attention);
+
+/** Sequences with one query token, their keys dealt evenly to warps. The others are left alone. */
+void launchSplitDecode(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream);
+
 /** A block a query token and KV head; any dtypes and any head dim up to 256. */
 void launchDecodeAttention(const PagedAttention& attention, bool everyToken, const DeviceTraits& traits,
                            cudaStream_t stream);
@@ -36,5 +46,10 @@ bool canPrefillOnTensorCores(const PagedAttention& attention);
 
 /** A block 64 query tokens of a head, for sequences with at least two query tokens. */
 void launchPrefillAttention(const PagedAttention& attention, cudaStream_t stream);
+
+/** True where the Hopper kernel applies besides: sm_90a code is loaded, head dim 64 or 128. */
+bool canPrefillWide(const PagedAttention& attention, const DeviceTraits& traits);
+/** 128 query tokens of a head at a time, for sequences with at least two query tokens. */
+void launchWidePrefill(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream);
 
 }  // namespace octavo::cuda

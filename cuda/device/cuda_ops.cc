@@ -6,6 +6,7 @@
 #include "cuda/elementwise/elementwise.h"
 #include "cuda/gemm/linear.h"
 #include "cuda/sampling/sampling.h"
+#include "ops/attention_scratch.h"
 
 namespace octavo::cuda {
 
@@ -66,9 +67,15 @@ void CudaOps::kvWrite(const KvCacheView& cache, int32_t layer, const Heads& key,
 }
 
 void CudaOps::pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
-                             const AttentionBatch& batch, float scale, int32_t window, Stream& stream) {
+                             const AttentionBatch& batch, float scale, int32_t window,
+                             const AttentionScratch& scratch, Stream& stream) {
   use();
-  launchPagedAttention({out, query, cache, layer, batch, scale, window}, traits_, handleOf(stream));
+  launchPagedAttention({out, query, cache, layer, batch, scale, window, scratch}, traits_, handleOf(stream));
+}
+
+size_t CudaOps::attentionScratchBytes(const AttentionShape& shape, int32_t maxSequences,
+                                      int32_t maxContextLength) const {
+  return AttentionScratchLayout(shape, maxSequences, maxContextLength).bytes;
 }
 
 void CudaOps::swiglu(const Matrix& out, const Matrix& gateUp, Stream& stream) {

@@ -20,6 +20,12 @@ bool canMultiplyOnTensorCores(const Matrix& x, const Matrix& weight);
 void launchTensorGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
                       const DeviceTraits& traits, cudaStream_t stream);
 
+/** True where the Hopper kernel applies besides: sm_90a code is loaded and the sizes fit its descriptors. */
+bool canMultiplyWide(const Matrix& x, const Matrix& weight, const DeviceTraits& traits);
+/** For many rows: tiles of 128 rows. */
+void launchWideGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
+                    const DeviceTraits& traits, cudaStream_t stream);
+
 /** Any dtypes, any alignment; fp32 arithmetic on the CUDA cores. */
 void launchScalarGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
                       cudaStream_t stream);

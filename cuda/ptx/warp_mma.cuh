@@ -47,6 +47,13 @@ __device__ __forceinline__ void loadMatricesTransposed(uint32_t (&registers)[4],
                : "r"(address) : "memory");
 }
 
+/** An 8×8 matrix of 16-bit elements, two a lane, transposed. */
+__device__ __forceinline__ uint32_t transposeMatrix(uint32_t pair) {
+  uint32_t transposed;
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(transposed) : "r"(pair));
+  return transposed;
+}
+
 /** c[16×8] += a[16×16] · b[8×16]ᵀ. */
 template <DType kType>
 __device__ __forceinline__ void multiplyAdd(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {

@@ -157,7 +157,8 @@ class Job {
 }  // namespace
 
 void CpuOps::pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
-                            const AttentionBatch& batch, float scale, int32_t window, Stream&) {
+                            const AttentionBatch& batch, float scale, int32_t window, const AttentionScratch&,
+                            Stream&) {
   const int64_t group = query.heads / cache.kvHeads;
   const std::vector<Tile> tiles = cutTiles(batch, std::max<int64_t>(1, kRowsPerTile / group));
   const Job job(out, query, cache, layer, batch, scale, window);

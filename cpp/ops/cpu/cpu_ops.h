@@ -30,7 +30,9 @@ class CpuOps final : public Ops {
   void kvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, const Heads& value, const int64_t* slots,
                Stream& stream) override;
   void pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
-                      const AttentionBatch& batch, float scale, int32_t window, Stream& stream) override;
+                      const AttentionBatch& batch, float scale, int32_t window, const AttentionScratch& scratch,
+                      Stream& stream) override;
+  size_t attentionScratchBytes(const AttentionShape&, int32_t, int32_t) const override { return 0; }
   void swiglu(const Matrix& out, const Matrix& gateUp, Stream& stream) override;
   void sample(const SampleArguments& arguments, Stream& stream) override;
 

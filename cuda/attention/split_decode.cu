@@ -1,0 +1,53 @@
+#include <algorithm>
+
+#include "cuda/attention/split_launch.cuh"
+#include "cuda/device/alignment.h"
+#include "ops/attention_scratch.h"
+
+namespace octavo::cuda {
+namespace {
+
+constexpr float kLog2E = 1.4426950408889634f;
+
+static_assert(split::kMaxChunks == AttentionScratchLayout::kMostParts);
+static_assert(split::Ring<64>::kWarps == AttentionScratchLayout::warps(64));
+static_assert(split::Ring<128>::kWarps == AttentionScratchLayout::warps(128));
+
+AttentionScratchLayout layoutOf(const PagedAttention& attention) {
+  const KvCacheView& cache = attention.cache;
+  return {{cache.dtype, attention.query.heads, cache.kvHeads, cache.headDim},
+          attention.scratch.maxSequences,
+          attention.scratch.maxContextLength};
+}
+
+}  // namespace
+
+bool canSplitDecode(const PagedAttention& attention) {
+  const AttentionScratch& scratch = attention.scratch;
+  return scratch.data != nullptr && attention.batch.sequences <= scratch.maxSequences &&
+         attention.batch.maxContextLength <= scratch.maxContextLength && layoutOf(attention).bytes > 0 &&
+         attention.query.dtype == attention.cache.dtype && isChunked(attention.query) &&
+         isChunked(attention.cache.data, attention.cache.headDim, 0);
+}
+
+void launchSplitDecode(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream) {
+  const AttentionScratchLayout layout = layoutOf(attention);
+  char* const scratch = static_cast<char*>(attention.scratch.data);
+  const split::Arguments a{attention.out,
+                           attention.query,
+                           CacheLayout(attention.cache, attention.layer),
+                           attention.batch,
+                           attention.scale * kLog2E,
+                           attention.window,
+                           attention.query.heads / attention.cache.kvHeads,
+                           layout.headShare,
+                           layout.shares,
+                           reinterpret_cast<int32_t*>(scratch),
+                           reinterpret_cast<float4*>(scratch + layout.counterBytes),
+                           layout.slots};
+  const int blocks = std::min(traits.multiprocessors, AttentionScratchLayout::kMultiprocessors);
+  if (attention.cache.dtype == DType::kBF16) split::launchBf16(a, traits.architecture, blocks, stream);
+  else split::launchF16(a, traits.architecture, blocks, stream);
+}
+
+}  // namespace octavo::cuda

@@ -1,0 +1,9 @@
+#include "cuda/attention/split_launch.cuh"
+
+namespace octavo::cuda::split {
+
+void launchBf16(const Arguments& a, int architecture, int blocks, cudaStream_t stream) {
+  launchType<DType::kBF16>(a, architecture, blocks, stream);
+}
+
+}  // namespace octavo::cuda::split

@@ -1,0 +1,224 @@
+// The running softmax of a worker: over the slices of a chunk, and over the chunks of an item. All of it is a
+// warp's, in the fragments of mma.m16n8k16: lane 4g + t holds columns 2t and 2t + 1 of a tile of 8 query rows.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "cuda/device/floats.cuh"
+#include "cuda/ptx/warp_mma.cuh"
+
+namespace octavo::cuda::split {
+
+/** Unnormalised output, transposed [dim, rows], of kTiles · 8 query rows over some keys. */
+template <int kDim, int kTiles>
+struct State {
+  float maximum[kTiles][2], sum[kTiles][2];
+  float values[kDim / 16][kTiles][4];
+
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        maximum[tile][r] = -INFINITY;
+        sum[tile][r] = 0;
+      }
+#pragma unroll
+      for (int m = 0; m < kDim / 16; ++m) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) values[m][tile][i] = 0;
+      }
+    }
+  }
+
+  /** Folds the state of the keys that follow these into this one. */
+  __device__ __forceinline__ void fold(const State& next) {
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+      float left[2], right[2];
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        float most = fmaxf(maximum[tile][r], next.maximum[tile][r]);
+        float base = most == -INFINITY ? 0.0f : most;
+        left[r] = exp2f(maximum[tile][r] - base);
+        right[r] = exp2f(next.maximum[tile][r] - base);
+        maximum[tile][r] = most;
+        sum[tile][r] = fmaf(next.sum[tile][r], right[r], sum[tile][r] * left[r]);
+      }
+#pragma unroll
+      for (int m = 0; m < kDim / 16; ++m) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          values[m][tile][i] = fmaf(next.values[m][tile][i], right[i & 1], values[m][tile][i] * left[i & 1]);
+        }
+      }
+    }
+  }
+
+  /** Every lane has summed its own keys; now all keys of the chunk. */
+  __device__ __forceinline__ void closeSum() {
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+#pragma unroll
+        for (int offset = 4; offset < 32; offset <<= 1) {
+          sum[tile][r] += __shfl_xor_sync(0xffffffffu, sum[tile][r], offset);
+        }
+      }
+    }
+  }
+
+  static constexpr int kVectors = kDim / 16 * kTiles + kTiles;  // float4 a lane in a slot
+
+  /** `at`: this lane's first vector; `stride`: to its next one. */
+  __device__ __forceinline__ void store(float4* at, int stride) const {
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+      at[tile * stride] = make_float4(maximum[tile][0], maximum[tile][1], sum[tile][0], sum[tile][1]);
+#pragma unroll
+      for (int m = 0; m < kDim / 16; ++m) {
+        const float(&v)[4] = values[m][tile];
+        at[(kTiles + m * kTiles + tile) * stride] = make_float4(v[0], v[1], v[2], v[3]);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void load(const float4* at, int stride) {
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+      float4 head = __ldcg(at + tile * stride);
+      maximum[tile][0] = head.x;
+      maximum[tile][1] = head.y;
+      sum[tile][0] = head.z;
+      sum[tile][1] = head.w;
+#pragma unroll
+      for (int m = 0; m < kDim / 16; ++m) {
+        float4 v = __ldcg(at + (kTiles + m * kTiles + tile) * stride);
+        values[m][tile][0] = v.x;
+        values[m][tile][1] = v.y;
+        values[m][tile][2] = v.z;
+        values[m][tile][3] = v.w;
+      }
+    }
+  }
+};
+
+template <DType kType>
+__device__ __forceinline__ uint32_t packPair(float low, float high) {
+  return kType == DType::kBF16 ? packBf16(low, high) : packF16(low, high);
+}
+
+template <DType kType>
+__device__ __forceinline__ void unpackPair(uint32_t pair, float& low, float& high) {
+  if constexpr (kType == DType::kBF16) unpackBf16(pair, low, high);
+  else unpackF16(pair, low, high);
+}
+
+/** Which keys of a slice the rows see: [first, end) counted from the slice's first key. */
+struct Visible {
+  int first, end;
+  __device__ __forceinline__ bool all() const { return first <= 0 && end >= 16; }
+};
+
+/** Rows of a slice in shared memory are padded by 16 bytes: eight of them then lie in different banks. */
+template <int kDim>
+constexpr int kRowBytes = kDim * 2 + 16;
+
+/** Scores Sᵀ[16 keys, rows] in log2 units, −inf where a key is not visible. */
+template <DType kType, int kDim, int kTiles>
+__device__ __forceinline__ void score(float (&scores)[kTiles][4], const uint32_t (&query)[kDim / 16][kTiles][2],
+                                      uint32_t keys, float scaleLog2, Visible visible) {
+  int lane = threadIdx.x % 32;
+  uint32_t from = keys + (lane & 15) * kRowBytes<kDim> + (lane >> 4) * 16;
+  float halves[2][kTiles][4] = {};  // two chains of products: each waits for its own last only
+#pragma unroll
+  for (int step = 0; step < kDim / 16; ++step) {
+    uint32_t k[4];
+    ptx::loadMatrices(k, from + step * 32);
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+      ptx::multiplyAdd<kType>(halves[step & 1][tile], k, query[step][tile][0], query[step][tile][1]);
+    }
+  }
+#pragma unroll
+  for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      scores[tile][i] = (halves[0][tile][i] + halves[1][tile][i]) * scaleLog2;
+      int key = lane / 4 + (i >> 1) * 8;
+      if (!visible.all() && (key < visible.first || key >= visible.end)) scores[tile][i] = -INFINITY;
+    }
+  }
+}
+
+/** Adds one slice to a chunk. `keys`, `values`: shared addresses of [16, kDim], what is not visible being finite. */
+template <DType kType, int kDim, int kTiles>
+__device__ __forceinline__ void addSlice(State<kDim, kTiles>& state, const uint32_t (&query)[kDim / 16][kTiles][2],
+                                         uint32_t keys, uint32_t values, float scaleLog2, Visible visible) {
+  float scores[kTiles][4];
+  score<kType, kDim, kTiles>(scores, query, keys, scaleLog2, visible);
+  // The weights enter the second product as value and remainder: nothing is rounded to 16 bits on the way.
+  uint32_t weights[kTiles][2], rests[kTiles][2];
+  bool grew = false;
+  float corrections[kTiles][2];
+#pragma unroll
+  for (int tile = 0; tile < kTiles; ++tile) {
+    float base[2];
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      float most = fmaxf(scores[tile][r], scores[tile][r + 2]);
+#pragma unroll
+      for (int offset = 4; offset < 32; offset <<= 1) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, offset));
+      most = fmaxf(most, state.maximum[tile][r]);
+      base[r] = most == -INFINITY ? 0.0f : most;  // nothing seen yet: every weight below is 0
+      corrections[tile][r] = exp2f(state.maximum[tile][r] - base[r]);
+      grew |= most != state.maximum[tile][r];
+      state.maximum[tile][r] = most;
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float low = exp2f(scores[tile][half * 2] - base[0]), high = exp2f(scores[tile][half * 2 + 1] - base[1]);
+      float roundedLow, roundedHigh;
+      uint32_t pair = packPair<kType>(low, high);
+      unpackPair<kType>(pair, roundedLow, roundedHigh);
+      weights[tile][half] = ptx::transposeMatrix(pair);
+      rests[tile][half] = ptx::transposeMatrix(packPair<kType>(low - roundedLow, high - roundedHigh));
+      scores[tile][half * 2] = low;
+      scores[tile][half * 2 + 1] = high;
+    }
+  }
+  if (__any_sync(0xffffffffu, grew)) {
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+      state.sum[tile][0] *= corrections[tile][0];
+      state.sum[tile][1] *= corrections[tile][1];
+#pragma unroll
+      for (int m = 0; m < kDim / 16; ++m) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) state.values[m][tile][i] *= corrections[tile][i & 1];
+      }
+    }
+  }
+#pragma unroll
+  for (int tile = 0; tile < kTiles; ++tile) {
+    state.sum[tile][0] += scores[tile][0] + scores[tile][2];
+    state.sum[tile][1] += scores[tile][1] + scores[tile][3];
+  }
+  int lane = threadIdx.x % 32;
+  uint32_t from = values + ((lane & 7) + (lane >> 4) * 8) * kRowBytes<kDim> + ((lane >> 3) & 1) * 16;
+#pragma unroll
+  for (int m = 0; m < kDim / 16; ++m) {
+    uint32_t v[4];
+    ptx::loadMatricesTransposed(v, from + m * 32);
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+      ptx::multiplyAdd<kType>(state.values[m][tile], v, weights[tile][0], weights[tile][1]);
+      ptx::multiplyAdd<kType>(state.values[m][tile], v, rests[tile][0], rests[tile][1]);
+    }
+  }
+}
+
+}  // namespace octavo::cuda::split

@@ -1,0 +1,39 @@
+// Copies of tiles of a matrix by the tensor memory accelerator (PTX ISA, "cp.async.bulk.tensor", sm_90).
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace octavo::cuda::ptx {
+
+__device__ __forceinline__ void prefetchTensorMap(const CUtensorMap* map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+/** The box of `map` at (column, row) to shared memory; the whole box's bytes complete on `barrier`. One thread. */
+__device__ __forceinline__ void loadTile(uint32_t to, const CUtensorMap* map, uint32_t barrier, int column, int row) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%3, %4}], [%2];" ::"r"(to), "l"(map), "r"(barrier), "r"(column), "r"(row) : "memory");
+}
+
+/** Shared memory to the box at (column, row); what lies outside the matrix is not written. One thread. */
+__device__ __forceinline__ void storeTile(const CUtensorMap* map, uint32_t from, int column, int row) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map),
+               "r"(from), "r"(column), "r"(row) : "memory");
+}
+
+__device__ __forceinline__ void commitStores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+
+/** Until at most `kPending` of this thread's groups of stores still read their shared memory. */
+template <int kPending>
+__device__ __forceinline__ void waitStoresRead() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
+}
+
+/** Orders this thread's writes to shared memory before copies that others start after a barrier. */
+__device__ __forceinline__ void fenceForCopies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+}  // namespace octavo::cuda::ptx
