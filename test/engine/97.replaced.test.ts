@@ -67,14 +67,14 @@ test('an engine runs on while the file it was loaded from is stripped', async ()
   const running = start(streaming)
   running.send({ load: plainLoad(), request: plainRequest })
   await once(running, 'message')
-  const stripped = new Promise<number[]>((resolve) =>
-    running.on('message', (message) => Array.isArray(message) && resolve(message as number[])),
-  )
-  const ended = once(running, 'exit')
+  let tokens: unknown
+  running.on('message', (message) => (tokens = message))
+  // The channel closes behind its last message; a process can be seen to exit before that.
+  const ended = Promise.all([once(running, 'exit'), once(running, 'disconnect')])
   for (let round = 0; round < 3; round++) stripAddon(addon)
   running.send('last', () => {}) // to one that crashed: `ended` says so
-  expect(await Promise.race([ended, stripped])).toHaveLength(plainRequest.maxNewTokens)
-  expect(await ended).toEqual([0, null])
+  expect((await ended)[0]).toEqual([0, null])
+  expect(tokens).toHaveLength(plainRequest.maxNewTokens)
   expect(readFileSync(addon).length).toBeLessThan(readFileSync(addonPath).length)
   expect(readdirSync(folder).sort()).toEqual(['child.cjs', 'octavo.node'])
 })
