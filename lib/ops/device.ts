@@ -1,7 +1,8 @@
 /** A device opened for the low-level SDK. */
 import '../polyfill.js'
 import { creationStack, unwatch, watch } from '../runtime/leaks.js'
-import type { NativeDeviceInfo, NativeLedgerLine } from '../native.js'
+import type { DeviceInfo } from '../devices.js'
+import type { NativeLedgerLine } from '../native.js'
 import { DeviceBuffer } from './buffer.js'
 import { callOps } from './load.js'
 import { readOptions } from './options.js'
@@ -34,9 +35,9 @@ export class Device implements Disposable {
   /** The addon's handle; meaningless after dispose. */
   readonly handle: number
   /** What the device says of itself. */
-  readonly info: NativeDeviceInfo
+  readonly info: DeviceInfo
 
-  private constructor(handle: number, info: NativeDeviceInfo) {
+  private constructor(handle: number, info: DeviceInfo) {
     this.handle = handle
     this.info = info
     watch(this, {

@@ -1,6 +1,5 @@
 /** The low-level SDK: devices, typed buffers and every kernel as a function. */
-import { loadNative } from '../native.js'
-import type { NativeLiveObjects } from '../native.js'
+import { loadNative, type NativeLiveObjects as LiveObjects } from '../native.js'
 import { callOps } from './load.js'
 
 export { OctavoError } from '../errors.js'
@@ -20,7 +19,7 @@ export type {
 } from '../memory-statistics.js'
 export { cudaStatus, listDevices } from '../devices.js'
 export type { CudaStatus, DeviceInfo } from '../devices.js'
-export type { NativeLedgerLine as LedgerLine } from '../native.js'
+export type { NativeLedgerLine as LedgerLine, NativeLiveObjects as LiveObjects } from '../native.js'
 export {
   add,
   addRmsNorm,
@@ -39,6 +38,6 @@ export { sample } from './sampling.js'
 export type { Samples, SamplingOptions } from './sampling.js'
 
 /** Live native objects of this thread: 0 everywhere after the last dispose. */
-export function liveObjects(): NativeLiveObjects {
+export function liveObjects(): LiveObjects {
   return callOps(() => loadNative().liveObjects())
 }
