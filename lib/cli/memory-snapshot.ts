@@ -1,4 +1,5 @@
 /** `--memory-snapshot FILE` and `--memory-trace LEVEL` of the commands that load an engine. */
+import '../polyfill.js'
 import type { Engine } from '../engine.js'
 import type { TraceLevel } from '../options/trace-options.js'
 import { OutputFile, snapshotJson } from '../trace/file.js'
