@@ -50,9 +50,11 @@ process.once('message', async ({ load, request }) => {
     if (events.tokens.length > 0 && !last) process.send('streaming')
     if (events.finished.length === 0) return
     if (last === 'runs') {
-      process.send(tokens)
-      engine.dispose()
-      return process.disconnect()
+      last = 'over' // a message that is still being written is lost when the channel closes
+      return process.send(tokens, () => {
+        engine.dispose()
+        process.disconnect()
+      })
     }
     tokens = []
     if (last) last = 'runs'
@@ -68,7 +70,9 @@ test('an engine runs on while the file it was loaded from is stripped', async ()
   running.send({ load: plainLoad(), request: plainRequest })
   await once(running, 'message')
   let tokens: unknown
-  running.on('message', (message) => (tokens = message))
+  running.on('message', (message) => {
+    if (Array.isArray(message)) tokens = message
+  })
   // The channel closes behind its last message; a process can be seen to exit before that.
   const ended = Promise.all([once(running, 'exit'), once(running, 'disconnect')])
   for (let round = 0; round < 3; round++) stripAddon(addon)
