@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "binding/ops_binding.h"
 #include "binding/ops_upload.h"
+#include "ops/attention_scratch.h"
 
 namespace octavo {
 
@@ -145,8 +146,10 @@ Napi::Value callPagedAttention(Napi::Env env, const OpCall& call) {
   batch.maxContextLength = host.maxContextLength;
   AttentionScratch scratch{nullptr, batch.sequences, batch.maxContextLength};
   const AttentionShape shape{cache.dtype, query.heads, cache.kvHeads, cache.headDim};
-  scratch.data =
-      upload.zeros(call.ops().attentionScratchBytes(shape, scratch.maxSequences, scratch.maxContextLength));
+  if (!call.device().device().sharesHostMemory()) {
+    const AttentionScratchLayout layout(shape, scratch.maxSequences, scratch.maxContextLength);
+    scratch.data = upload.zeros(layout.bytes);
+  }
   call.ops().pagedAttention(out, query, cache, layer, batch, static_cast<float>(scale), window, scratch,
                             call.stream());
   return env.Undefined();

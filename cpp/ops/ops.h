@@ -71,10 +71,6 @@ class Ops {
                               const AttentionBatch& batch, float scale, int32_t window,
                               const AttentionScratch& scratch, Stream& stream) = 0;
 
-  /** Bytes of AttentionScratch::data for batches within the limits; 0 where none is used. */
-  virtual size_t attentionScratchBytes(const AttentionShape& shape, int32_t maxSequences,
-                                       int32_t maxContextLength) const = 0;
-
   /** out[r, i] = silu(gateUp[r, i]) · gateUp[r, columns + i]; gateUp is [rows, 2 · out.columns]. */
   virtual void swiglu(const Matrix& out, const Matrix& gateUp, Stream& stream) = 0;
 

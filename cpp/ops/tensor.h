@@ -52,7 +52,7 @@ struct AttentionShape {
 
 /**
  * Device memory that attention may use between its first and its last instruction, of
- * Ops::attentionScratchBytes for the limits named here. Zeroed once, before its first use; of one shape, and used by
+ * AttentionScratchLayout::bytes for the limits named here. Zeroed once, before its first use; of one shape, and used by
  * one stream. Without it (data == nullptr) a slower way is taken.
  */
 struct AttentionScratch {

@@ -6,7 +6,6 @@
 #include "cuda/elementwise/elementwise.h"
 #include "cuda/gemm/linear.h"
 #include "cuda/sampling/sampling.h"
-#include "ops/attention_scratch.h"
 
 namespace octavo::cuda {
 
@@ -71,11 +70,6 @@ void CudaOps::pagedAttention(const Heads& out, const Heads& query, const KvCache
                              const AttentionScratch& scratch, Stream& stream) {
   use();
   launchPagedAttention({out, query, cache, layer, batch, scale, window, scratch}, traits_, handleOf(stream));
-}
-
-size_t CudaOps::attentionScratchBytes(const AttentionShape& shape, int32_t maxSequences,
-                                      int32_t maxContextLength) const {
-  return AttentionScratchLayout(shape, maxSequences, maxContextLength).bytes;
 }
 
 void CudaOps::swiglu(const Matrix& out, const Matrix& gateUp, Stream& stream) {

@@ -27,8 +27,6 @@ class CudaOps final : public Ops {
   void pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
                       const AttentionBatch& batch, float scale, int32_t window, const AttentionScratch& scratch,
                       Stream& stream) override;
-  size_t attentionScratchBytes(const AttentionShape& shape, int32_t maxSequences,
-                               int32_t maxContextLength) const override;
   void swiglu(const Matrix& out, const Matrix& gateUp, Stream& stream) override;
   void sample(const SampleArguments& arguments, Stream& stream) override;
 

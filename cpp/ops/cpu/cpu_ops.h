@@ -32,7 +32,6 @@ class CpuOps final : public Ops {
   void pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
                       const AttentionBatch& batch, float scale, int32_t window, const AttentionScratch& scratch,
                       Stream& stream) override;
-  size_t attentionScratchBytes(const AttentionShape&, int32_t, int32_t) const override { return 0; }
   void swiglu(const Matrix& out, const Matrix& gateUp, Stream& stream) override;
   void sample(const SampleArguments& arguments, Stream& stream) override;
 
