@@ -22,7 +22,7 @@ CachingAllocator::CachingAllocator(std::shared_ptr<DeviceAllocator> allocator, R
       options_(options),
       parts_{*allocator_, region, std::string(regionName(region)) + ".cached", options.limitBytes,
              rangePagesOf(allocator_->device()), true, {}, {}},
-      cached_(allocator_->ledger().line(region, {}, parts_.cachedTag)),
+      cached_(allocator_->ledger(), region, parts_.cachedTag),
       waits_(allocator_->device()) {
   if (options.maxSplitSize > 0 && options.maxSplitSize <= kSmallBytes) {
     throw Error(ErrorCode::kInvalidArgument, "maxSplitSize is " + std::to_string(options.maxSplitSize) +
@@ -35,7 +35,7 @@ CachingAllocator::~CachingAllocator() {
   // The lines of what is still out go back to the cache's own, or the pages could not leave the ledger.
   handedOut_.each([this](CachedBlock& block) {
     try {
-      allocator_->ledger().transfer(std::move(block.line), cached_, block.bytes, 1, 0);
+      cached_.takeBack(block.line, block.bytes);
     } catch (const std::exception&) {
       // The ledger was broken before; the allocator's check() says so.
     }
@@ -69,7 +69,7 @@ size_t CachingAllocator::sizeOf(size_t bytes, std::string_view tag) const {
 void CachingAllocator::handOut(CachedBlock& block, size_t asked, const Owner& owner, std::string_view tag) {
   StreamPool& pool = block.segment->pool();
   try {
-    block.line = allocator_->ledger().transfer(cached_, owner, tag, block.bytes, 0, 1);
+    block.line = cached_.handOut(owner, tag, block.bytes);
   } catch (...) {
     pool.release(block);
     throw;
@@ -80,11 +80,10 @@ void CachingAllocator::handOut(CachedBlock& block, size_t asked, const Owner& ow
   handedOut_.insert(block);
   MemoryStatistics& statistics = parts_.statistics;
   statistics.increase(pool.kind(), Counter::kAllocation, 1);
-  statistics.increase(pool.kind(), Counter::kActive, 1);
   statistics.increase(pool.kind(), Counter::kAllocatedBytes, block.bytes);
-  statistics.increase(pool.kind(), Counter::kActiveBytes, block.bytes);
   statistics.increase(pool.kind(), Counter::kRequestedBytes, asked);
   if (pool.blockClass == BlockClass::kOversize) statistics.oversizeAllocations.increase(1);
+  if (waiting_.any()) waiting_.notePeaks(statistics);
 }
 
 void CachingAllocator::deallocate(void* data, size_t bytes, Stream* stream) noexcept {
@@ -110,20 +109,27 @@ void CachingAllocator::takeBack(CachedBlock& block, size_t bytes, Stream* stream
   statistics.decrease(pool.kind(), Counter::kRequestedBytes, block.requestedBytes);
   if (pool.blockClass == BlockClass::kOversize) statistics.oversizeAllocations.decrease(1);
   block.state = BlockState::kWaiting;
-  const LineHandle& line = block.line;
-  allocator_->trace().freeRequested(parts_.region, block.data, block.bytes, line.owner(), line.tag());
-  allocator_->ledger().transfer(std::move(block.line), cached_, block.bytes, 1, 0);
-  if (stream == pool.stream && block.usedBy.empty()) return release(block);
-  block.freedOn = stream == pool.stream ? nullptr : stream;
+  void* const line = block.line;
+  block.left = block.right = nullptr;
+  allocator_->trace().freeRequested(parts_.region, block.data, block.bytes, CachedLine::ownerOf(line),
+                                    CachedLine::tagOf(line));
+  cached_.takeBack(line, block.bytes);
+  if (stream == pool.stream && !block.isShared) return release(block);
+  if (stream != pool.stream) shareWith(block, stream);
+  waiting_.begin(pool.kind(), block.bytes);
   waitOrRelease(block);
 }
 
 void CachingAllocator::release(CachedBlock& block) noexcept {
   StreamPool& pool = block.segment->pool();
   allocator_->trace().freeCompleted(parts_.region, block.data, block.bytes, {}, parts_.cachedTag);
-  parts_.statistics.decrease(pool.kind(), Counter::kActive, 1);
-  parts_.statistics.decrease(pool.kind(), Counter::kActiveBytes, block.bytes);
   pool.release(block);
+}
+
+void CachingAllocator::endWait(CachedBlock& block) noexcept {
+  waiting_.end(block.segment->pool().kind(), block.bytes);
+  block.isShared = false;  // no stream works on it any more
+  release(block);
 }
 
 StreamPool& CachingAllocator::poolFor(Stream* stream, size_t bytes) {

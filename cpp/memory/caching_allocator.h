@@ -10,9 +10,11 @@
 #include "base/spin_lock.h"
 #include "memory/address_table.h"
 #include "memory/byte_limit.h"
+#include "memory/cached_line.h"
 #include "memory/memory_resource.h"
 #include "memory/stream_pool.h"
 #include "memory/stream_waits.h"
+#include "memory/waiting_blocks.h"
 
 namespace octavo {
 
@@ -108,11 +110,14 @@ class CachingAllocator final : public MemoryResource {
   CachedBlock& obtain(StreamPool& pool, size_t bytes, size_t asked, std::string_view tag);
   void handOut(CachedBlock& block, size_t asked, const Owner& owner, std::string_view tag);
   void takeBack(CachedBlock& block, size_t bytes, Stream* stream);
+  void shareWith(CachedBlock& block, Stream* freedOn) noexcept;
   void waitOrRelease(CachedBlock& block) noexcept;
   void awaitStreams(CachedBlock& block);
   void defer(CachedBlock& block) noexcept;
   void retryDeferred() noexcept;
   void release(CachedBlock& block) noexcept;
+  void endWait(CachedBlock& block) noexcept;
+  MemoryStatistics counted() const;
   template <typename Collect>
   size_t releaseAll(const Collect& collect);
   void releasePassed();
@@ -131,11 +136,12 @@ class CachingAllocator final : public MemoryResource {
   mutable SpinLock lock_;
   CachingOptions options_;
   PoolParts parts_;
-  LineHandle cached_;
+  CachedLine cached_;
   AddressTable handedOut_;
   std::vector<std::unique_ptr<StreamPool>> pools_;
   StreamPool* recent_[2] = {};              // small and large of the stream last used
   StreamWaits waits_;
+  WaitingBlocks waiting_;
   std::vector<Capture> captures_;
   CachedBlock* deferred_ = nullptr;         // given back while a capture, or a failure, forbade events
   std::map<GraphPoolId, uint64_t> holders_;
