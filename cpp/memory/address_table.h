@@ -13,8 +13,9 @@ class AddressTable {
  public:
   /** Makes sure that the next `insert` does not allocate. Throws std::bad_alloc. */
   void reserveOne() {
-    if (8 * (size_ + 1) > slots_.size()) [[unlikely]] grow();
+    if (!hasRoom()) [[unlikely]] grow();
   }
+  bool hasRoom() const { return 8 * (size_ + 1) <= slots_.size(); }
   void insert(CachedBlock& block) noexcept {
     place(block);
     ++size_;

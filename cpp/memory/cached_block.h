@@ -50,6 +50,7 @@ class BlockStore {
   void reserve(size_t count) {
     while (spare_.size() < count) addSlab();
   }
+  bool has(size_t count) const { return spare_.size() >= count; }
   /** After `reserve`. All fields but `data`, `bytes` and `segment` are as in a fresh block. */
   CachedBlock& take(char* data, size_t bytes, Segment& segment) {
     CachedBlock& block = *spare_.back();

@@ -16,9 +16,20 @@ class CachedLine {
   CachedLine(Ledger& ledger, Region region, std::string_view tag)
       : ledger_(ledger), handle_(ledger.line(region, {}, tag)), line_(lineOf(handle_.line_)) {}
 
-  /** `bytes` become one piece of the owner's line, which the answer keeps: a detached LineHandle. Throws kInternal. */
+  /** `bytes` become one piece of the owner's line, which the answer keeps. Throws kInternal. */
   void* handOut(const Owner& owner, std::string_view tag, size_t bytes) {
     const std::lock_guard lock(ledger_.lock_);
+    return handOutLocked(owner, tag, bytes);
+  }
+  /** The way back. Throws kInternal, and keeps the line as it was. */
+  void takeBack(void* held, size_t bytes) {
+    const std::lock_guard lock(ledger_.lock_);
+    takeBackLocked(held, bytes);
+  }
+
+  /** The same for those who have the ledger's lock. */
+  SpinLock& lock() { return ledger_.lock_; }
+  void* handOutLocked(const Owner& owner, std::string_view tag, size_t bytes) {
     if (line_.bytes < bytes) [[unlikely]] ledger_.refuse(&line_, bytes, 0);
     LedgerTable::Line& line = ledger_.table_->at(line_.key.region, owner, tag);
     if (&line != &line_) [[likely]] {
@@ -28,9 +39,7 @@ class CachedLine {
     ++line.handles;
     return &line;
   }
-  /** The way back. Throws kInternal, and keeps the line as it was. */
-  void takeBack(void* held, size_t bytes) {
-    const std::lock_guard lock(ledger_.lock_);
+  void takeBackLocked(void* held, size_t bytes) {
     LedgerTable::Line& line = lineOf(held);
     if (&line != &line_) [[likely]] {
       if (line.bytes < bytes || line.count == 0) [[unlikely]] ledger_.refuse(&line, bytes, 1);

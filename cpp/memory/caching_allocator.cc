@@ -44,7 +44,18 @@ CachingAllocator::~CachingAllocator() {
 
 void* CachingAllocator::allocate(size_t bytes, Stream* stream, const Owner& owner, std::string_view tag) {
   const size_t size = sizeOf(bytes, tag);
-  const std::lock_guard lock(lock_);
+  BriefSection section(lock_);
+  if (CachedBlock* const block = takeAtOnce(size, stream)) {
+    try {
+      block->line = cached_.handOutLocked(owner, tag, block->bytes);
+    } catch (...) {
+      block->segment->pool().release(*block);
+      throw;
+    }
+    countHandOut(*block, bytes);
+    return block->data;
+  }
+  section.prolong();
   if (!waits_.empty() && captures_.empty()) releasePassed();
   handedOut_.reserveOne();
   parts_.store.reserve(3);
@@ -53,6 +64,14 @@ void* CachingAllocator::allocate(size_t bytes, Stream* stream, const Owner& owne
   if (!block) block = &obtain(pool, size, bytes, tag);
   handOut(*block, bytes, owner, tag);
   return block->data;
+}
+
+/** The cached path: nullptr where anything has to be asked, mapped, made or recorded first. */
+CachedBlock* CachingAllocator::takeAtOnce(size_t size, const Stream* stream) {
+  StreamPool* const pool = recent_[size <= kSmallBytes ? 0 : 1];
+  const bool isPlain = pool && pool->stream == stream && pool->blockClass == classOf(size) && waits_.empty() &&
+                       captures_.empty() && allocator_->trace().level() == 0;
+  return isPlain && handedOut_.hasRoom() && parts_.store.has(1) ? pool->take(size) : nullptr;
 }
 
 size_t CachingAllocator::sizeOf(size_t bytes, std::string_view tag) const {
@@ -75,6 +94,11 @@ void CachingAllocator::handOut(CachedBlock& block, size_t asked, const Owner& ow
     throw;
   }
   allocator_->trace().allocated(parts_.region, block.data, block.bytes, owner, tag);
+  countHandOut(block, asked);
+}
+
+void CachingAllocator::countHandOut(CachedBlock& block, size_t asked) {
+  const StreamPool& pool = block.segment->pool();
   block.state = BlockState::kAllocated;
   block.requestedBytes = asked;
   handedOut_.insert(block);
@@ -87,14 +111,34 @@ void CachingAllocator::handOut(CachedBlock& block, size_t asked, const Owner& ow
 }
 
 void CachingAllocator::deallocate(void* data, size_t bytes, Stream* stream) noexcept {
-  const std::lock_guard lock(lock_);
+  BriefSection section(lock_);
   CachedBlock* const block = handedOut_.take(data);
   if (!block) return remember("an address was given back that is not handed out");
   try {
+    if (canTakeBackAtOnce(*block, bytes, stream)) {
+      countTakeBack(*block);
+      cached_.takeBackLocked(block->line, block->bytes);
+      return block->segment->pool().release(*block);
+    }
+    section.prolong();
     takeBack(*block, bytes, stream);
   } catch (const std::exception& error) {
     remember(error.what());
   }
+}
+
+bool CachingAllocator::canTakeBackAtOnce(const CachedBlock& block, size_t bytes, const Stream* stream) const {
+  return bytes == block.requestedBytes && stream == block.segment->pool().stream && !block.isShared &&
+         allocator_->trace().level() == 0;
+}
+
+void CachingAllocator::countTakeBack(const CachedBlock& block) {
+  const StreamPool& pool = block.segment->pool();
+  MemoryStatistics& statistics = parts_.statistics;
+  statistics.decrease(pool.kind(), Counter::kAllocation, 1);
+  statistics.decrease(pool.kind(), Counter::kAllocatedBytes, block.bytes);
+  statistics.decrease(pool.kind(), Counter::kRequestedBytes, block.requestedBytes);
+  if (pool.blockClass == BlockClass::kOversize) statistics.oversizeAllocations.decrease(1);
 }
 
 void CachingAllocator::takeBack(CachedBlock& block, size_t bytes, Stream* stream) {
@@ -103,11 +147,7 @@ void CachingAllocator::takeBack(CachedBlock& block, size_t bytes, Stream* stream
     remember("a block of " + std::to_string(block.requestedBytes) + " bytes was given back as " +
              std::to_string(bytes));
   }
-  MemoryStatistics& statistics = parts_.statistics;
-  statistics.decrease(pool.kind(), Counter::kAllocation, 1);
-  statistics.decrease(pool.kind(), Counter::kAllocatedBytes, block.bytes);
-  statistics.decrease(pool.kind(), Counter::kRequestedBytes, block.requestedBytes);
-  if (pool.blockClass == BlockClass::kOversize) statistics.oversizeAllocations.decrease(1);
+  countTakeBack(block);
   block.state = BlockState::kWaiting;
   void* const line = block.line;
   block.left = block.right = nullptr;

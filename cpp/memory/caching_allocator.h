@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "base/spin_lock.h"
 #include "memory/address_table.h"
 #include "memory/byte_limit.h"
+#include "memory/cache_lock.h"
 #include "memory/cached_line.h"
 #include "memory/memory_resource.h"
 #include "memory/stream_pool.h"
@@ -104,6 +104,10 @@ class CachingAllocator final : public MemoryResource {
 
   BlockClass classOf(size_t bytes) const;
   size_t sizeOf(size_t bytes, std::string_view tag) const;
+  CachedBlock* takeAtOnce(size_t size, const Stream* stream);
+  bool canTakeBackAtOnce(const CachedBlock& block, size_t bytes, const Stream* stream) const;
+  void countHandOut(CachedBlock& block, size_t asked);
+  void countTakeBack(const CachedBlock& block);
   StreamPool& poolFor(Stream* stream, size_t bytes);
   StreamPool& makePool(BlockClass blockClass, Stream* stream, GraphPoolId graphPool);
   GraphPoolId capturedBy(const Stream* stream) const;
@@ -133,10 +137,10 @@ class CachingAllocator final : public MemoryResource {
   void checkLedger() const;
 
   std::shared_ptr<DeviceAllocator> allocator_;
-  mutable SpinLock lock_;
   CachingOptions options_;
   PoolParts parts_;
   CachedLine cached_;
+  mutable CacheLock lock_{cached_.lock()};
   AddressTable handedOut_;
   std::vector<std::unique_ptr<StreamPool>> pools_;
   StreamPool* recent_[2] = {};              // small and large of the stream last used

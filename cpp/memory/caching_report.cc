@@ -95,7 +95,8 @@ void CachingAllocator::checkCounters() const {
   }
   const MemoryStatistics statistics = counted();
   for (size_t counter = 0; counter < kCounters; ++counter) {
-    require(counterName(static_cast<Counter>(counter)), statistics.of(static_cast<Counter>(counter)).current, found[counter]);
+    const auto each = static_cast<Counter>(counter);
+    require(counterName(each), statistics.of(each).current, found[counter]);
   }
   require("blocks by address", handedOut_.size(), listed);
   require("block records", parts_.store.live(), records);

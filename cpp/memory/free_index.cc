@@ -4,8 +4,14 @@ namespace octavo {
 
 namespace {
 
-uint64_t countOf(const CachedBlock* root) {
-  return root ? 1 + countOf(root->left) + countOf(root->right) : 0;
+uint64_t countOfTree(const CachedBlock* root) {
+  return root ? 1 + countOfTree(root->left) + countOfTree(root->right) : 0;
+}
+
+uint64_t countOfList(const CachedBlock* head) {
+  uint64_t count = 0;
+  for (; head; head = head->right) ++count;
+  return count;
 }
 
 bool isBefore(const CachedBlock& left, const CachedBlock& right) {
@@ -67,7 +73,7 @@ void FreeIndex::eraseAmong(size_t bin, CachedBlock& block) noexcept {
 
 uint64_t FreeIndex::count() const noexcept {
   uint64_t count = 0;
-  for (const CachedBlock* root : roots_) count += countOf(root);
+  for (size_t bin = 0; bin < kBins; ++bin) count += (bin < kExact ? countOfList : countOfTree)(roots_[bin]);
   return count;
 }
 
@@ -76,12 +82,14 @@ size_t FreeIndex::largest() const noexcept {
   const size_t word = 31 - static_cast<size_t>(std::countl_zero(usedWords_));
   const size_t bin = word * 64 + 63 - static_cast<size_t>(std::countl_zero(used_[word]));
   const CachedBlock* at = roots_[bin];
-  while (at->right) at = at->right;
+  while (bin >= kExact && at->right) at = at->right;
   return at->bytes;
 }
 
 bool FreeIndex::contains(const CachedBlock& block) const noexcept {
-  const CachedBlock* at = roots_[binOf(block.bytes)];
+  const size_t bin = binOf(block.bytes);
+  if (bin < kExact) return (block.left ? block.left->right : roots_[bin]) == &block;
+  const CachedBlock* at = roots_[bin];
   while (at && at != &block) at = isBefore(block, *at) ? at->left : at->right;
   return at != nullptr;
 }

@@ -13,19 +13,26 @@ namespace octavo {
 constexpr size_t kBlockUnit = 512;
 
 /**
- * Bins by size (exact up to 32 KiB, then 32 to a doubling), a bitmap of the bins that hold something, and in each bin
- * a treap ordered by (size, address): the best fit is exact, and among equals the lowest address, which keeps used
- * blocks together. O(log n) in the blocks of one bin, most often O(1).
+ * Bins by size (exact up to 32 KiB, then 32 to a doubling) and a bitmap of those that hold something; the best fit is
+ * exact. Blocks of an exact bin are a list, the last one in is the first one out: O(1), and no guess of the processor
+ * goes wrong. Those of another are a treap ordered by (size, address), so that among equals the lowest address goes
+ * first, which keeps used blocks together: O(log n) in the blocks of one bin, most often O(1).
  */
 class FreeIndex {
  public:
   void insert(CachedBlock& block) noexcept {
     const size_t bin = binOf(block.bytes);
-    if (roots_[bin]) return insertBeside(bin, block);
-    block.left = block.right = nullptr;
+    CachedBlock* const head = roots_[bin];
+    if (head && bin >= kExact) return insertBeside(bin, block);
+    block.left = nullptr;
+    block.right = head;
     roots_[bin] = &block;
-    used_[bin / 64] |= uint64_t{1} << bin % 64;
-    usedWords_ |= uint32_t{1} << bin / 64;
+    if (head) {
+      head->left = &block;
+    } else {
+      used_[bin / 64] |= uint64_t{1} << bin % 64;
+      usedWords_ |= uint32_t{1} << bin / 64;
+    }
   }
   /** `block` must be in the index. */
   void erase(CachedBlock& block) noexcept { eraseFrom(binOf(block.bytes), block); }
@@ -57,9 +64,10 @@ class FreeIndex {
     const size_t bin = binOf(bytes);
     if (bin >= kBins) return nullptr;
     CachedBlock* best = roots_[bin];
-    if (best) best = leastOf(best, bytes);
+    if (best && bin >= kExact) best = leastOf(best, bytes);
     return best ? best : leastOf(firstBinFrom(bin + 1));
   }
+  /** Of at least `bytes`; nullptr when there is none. */
   static CachedBlock* leastOf(CachedBlock* root, size_t bytes) noexcept {
     CachedBlock* best = nullptr;
     for (CachedBlock* at = root; at;) {
@@ -72,7 +80,7 @@ class FreeIndex {
   CachedBlock* leastOf(size_t bin) const noexcept {
     if (bin == kBins) return nullptr;
     CachedBlock* least = roots_[bin];
-    while (least->left) least = least->left;
+    while (least->left) least = least->left;  // none has any in a list
     return least;
   }
   size_t firstBinFrom(size_t bin) const noexcept {
@@ -86,8 +94,14 @@ class FreeIndex {
     return found * 64 + static_cast<size_t>(std::countr_zero(used_[found]));
   }
   void eraseFrom(size_t bin, CachedBlock& block) noexcept {
-    if (roots_[bin] != &block || block.left || block.right) return eraseAmong(bin, block);
-    roots_[bin] = nullptr;
+    if (bin < kExact) {
+      if (block.right) block.right->left = block.left;
+      (block.left ? block.left->right : roots_[bin]) = block.right;
+      if (roots_[bin]) return;
+    } else {
+      if (roots_[bin] != &block || block.left || block.right) return eraseAmong(bin, block);
+      roots_[bin] = nullptr;
+    }
     const uint64_t left = used_[bin / 64] &= ~(uint64_t{1} << bin % 64);
     if (left == 0) usedWords_ &= ~(uint32_t{1} << bin / 64);
   }

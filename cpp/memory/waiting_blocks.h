@@ -6,8 +6,8 @@
 namespace octavo {
 
 /**
- * Active is allocated and waiting together. As a rule nothing waits, so only that is counted: the active counters are
- * made of it when they are asked for. Their peaks are those of the allocated ones, or were noted while something waited.
+ * Active is allocated and waiting together. As a rule nothing waits, so only that is counted: the active counters
+ * are made of it when they are asked for. Their peaks are those of the allocated ones, or noted while something waited.
  */
 class WaitingBlocks {
  public:
