@@ -22,7 +22,8 @@ Napi::Object toValue(Napi::Env env, const MemoryStatistics& statistics) {
   for (size_t counter = 0; counter < kCounters; ++counter) {
     Napi::Object pools = Napi::Object::New(env);
     for (size_t kind = 0; kind < kPoolKinds; ++kind) {
-      pools.Set(poolKindName(static_cast<PoolKind>(kind)), toValue(env, statistics.values[kind][counter]));
+      const auto pool = static_cast<PoolKind>(kind);
+      pools.Set(poolKindName(pool), toValue(env, statistics.of(static_cast<Counter>(counter), pool)));
     }
     value.Set(counterName(static_cast<Counter>(counter)), pools);
   }

@@ -22,7 +22,7 @@ CachingAllocator::CachingAllocator(std::shared_ptr<DeviceAllocator> allocator, R
       options_(options),
       parts_{*allocator_, region, std::string(regionName(region)) + ".cached", options.limitBytes,
              rangePagesOf(allocator_->device()), true, {}, {}},
-      cached_(allocator_->ledger().line(region, {}, parts_.cachedTag)),
+      cached_(allocator_->ledger(), region, parts_.cachedTag),
       waits_(allocator_->device()) {
   if (options.maxSplitSize > 0 && options.maxSplitSize <= kSmallBytes) {
     throw Error(ErrorCode::kInvalidArgument, "maxSplitSize is " + std::to_string(options.maxSplitSize) +
@@ -35,7 +35,7 @@ CachingAllocator::~CachingAllocator() {
   // The lines of what is still out go back to the cache's own, or the pages could not leave the ledger.
   handedOut_.each([this](CachedBlock& block) {
     try {
-      allocator_->ledger().transfer(std::move(block.line), cached_, block.bytes, 1, 0);
+      cached_.takeBack(block.line, block.bytes);
     } catch (const std::exception&) {
       // The ledger was broken before; the allocator's check() says so.
     }
@@ -44,7 +44,18 @@ CachingAllocator::~CachingAllocator() {
 
 void* CachingAllocator::allocate(size_t bytes, Stream* stream, const Owner& owner, std::string_view tag) {
   const size_t size = sizeOf(bytes, tag);
-  const std::lock_guard lock(lock_);
+  BriefSection section(lock_);
+  if (CachedBlock* const block = takeAtOnce(size, stream)) {
+    try {
+      block->line = cached_.handOutLocked(owner, tag, block->bytes);
+    } catch (...) {
+      block->segment->pool().release(*block);
+      throw;
+    }
+    countHandOut(*block, bytes);
+    return block->data;
+  }
+  section.prolong();
   if (!waits_.empty() && captures_.empty()) releasePassed();
   handedOut_.reserveOne();
   parts_.store.reserve(3);
@@ -53,6 +64,14 @@ void* CachingAllocator::allocate(size_t bytes, Stream* stream, const Owner& owne
   if (!block) block = &obtain(pool, size, bytes, tag);
   handOut(*block, bytes, owner, tag);
   return block->data;
+}
+
+/** The cached path: nullptr where anything has to be asked, mapped, made or recorded first. */
+CachedBlock* CachingAllocator::takeAtOnce(size_t size, const Stream* stream) {
+  StreamPool* const pool = recent_[size <= kSmallBytes ? 0 : 1];
+  const bool isPlain = pool && pool->stream == stream && pool->blockClass == classOf(size) && waits_.empty() &&
+                       captures_.empty() && allocator_->trace().level() == 0;
+  return isPlain && handedOut_.hasRoom() && parts_.store.has(1) ? pool->take(size) : nullptr;
 }
 
 size_t CachingAllocator::sizeOf(size_t bytes, std::string_view tag) const {
@@ -69,33 +88,57 @@ size_t CachingAllocator::sizeOf(size_t bytes, std::string_view tag) const {
 void CachingAllocator::handOut(CachedBlock& block, size_t asked, const Owner& owner, std::string_view tag) {
   StreamPool& pool = block.segment->pool();
   try {
-    block.line = allocator_->ledger().transfer(cached_, owner, tag, block.bytes, 0, 1);
+    block.line = cached_.handOut(owner, tag, block.bytes);
   } catch (...) {
     pool.release(block);
     throw;
   }
   allocator_->trace().allocated(parts_.region, block.data, block.bytes, owner, tag);
+  countHandOut(block, asked);
+}
+
+void CachingAllocator::countHandOut(CachedBlock& block, size_t asked) {
+  const StreamPool& pool = block.segment->pool();
   block.state = BlockState::kAllocated;
   block.requestedBytes = asked;
   handedOut_.insert(block);
   MemoryStatistics& statistics = parts_.statistics;
   statistics.increase(pool.kind(), Counter::kAllocation, 1);
-  statistics.increase(pool.kind(), Counter::kActive, 1);
   statistics.increase(pool.kind(), Counter::kAllocatedBytes, block.bytes);
-  statistics.increase(pool.kind(), Counter::kActiveBytes, block.bytes);
   statistics.increase(pool.kind(), Counter::kRequestedBytes, asked);
   if (pool.blockClass == BlockClass::kOversize) statistics.oversizeAllocations.increase(1);
+  if (waiting_.any()) waiting_.notePeaks(statistics);
 }
 
 void CachingAllocator::deallocate(void* data, size_t bytes, Stream* stream) noexcept {
-  const std::lock_guard lock(lock_);
+  BriefSection section(lock_);
   CachedBlock* const block = handedOut_.take(data);
   if (!block) return remember("an address was given back that is not handed out");
   try {
+    if (canTakeBackAtOnce(*block, bytes, stream)) {
+      countTakeBack(*block);
+      cached_.takeBackLocked(block->line, block->bytes);
+      return block->segment->pool().release(*block);
+    }
+    section.prolong();
     takeBack(*block, bytes, stream);
   } catch (const std::exception& error) {
     remember(error.what());
   }
+}
+
+bool CachingAllocator::canTakeBackAtOnce(const CachedBlock& block, size_t bytes, const Stream* stream) const {
+  return bytes == block.requestedBytes && stream == block.segment->pool().stream && !block.isShared &&
+         allocator_->trace().level() == 0;
+}
+
+void CachingAllocator::countTakeBack(const CachedBlock& block) {
+  const StreamPool& pool = block.segment->pool();
+  MemoryStatistics& statistics = parts_.statistics;
+  statistics.decrease(pool.kind(), Counter::kAllocation, 1);
+  statistics.decrease(pool.kind(), Counter::kAllocatedBytes, block.bytes);
+  statistics.decrease(pool.kind(), Counter::kRequestedBytes, block.requestedBytes);
+  if (pool.blockClass == BlockClass::kOversize) statistics.oversizeAllocations.decrease(1);
 }
 
 void CachingAllocator::takeBack(CachedBlock& block, size_t bytes, Stream* stream) {
@@ -104,26 +147,29 @@ void CachingAllocator::takeBack(CachedBlock& block, size_t bytes, Stream* stream
     remember("a block of " + std::to_string(block.requestedBytes) + " bytes was given back as " +
              std::to_string(bytes));
   }
-  MemoryStatistics& statistics = parts_.statistics;
-  statistics.decrease(pool.kind(), Counter::kAllocation, 1);
-  statistics.decrease(pool.kind(), Counter::kAllocatedBytes, block.bytes);
-  statistics.decrease(pool.kind(), Counter::kRequestedBytes, block.requestedBytes);
-  if (pool.blockClass == BlockClass::kOversize) statistics.oversizeAllocations.decrease(1);
+  countTakeBack(block);
   block.state = BlockState::kWaiting;
-  const LineHandle& line = block.line;
-  allocator_->trace().freeRequested(parts_.region, block.data, block.bytes, line.owner(), line.tag());
-  allocator_->ledger().transfer(std::move(block.line), cached_, block.bytes, 1, 0);
-  if (stream == pool.stream && block.usedBy.empty()) return release(block);
-  block.freedOn = stream == pool.stream ? nullptr : stream;
+  void* const line = block.line;
+  block.left = block.right = nullptr;
+  allocator_->trace().freeRequested(parts_.region, block.data, block.bytes, CachedLine::ownerOf(line),
+                                    CachedLine::tagOf(line));
+  cached_.takeBack(line, block.bytes);
+  if (stream == pool.stream && !block.isShared) return release(block);
+  if (stream != pool.stream) shareWith(block, stream);
+  waiting_.begin(pool.kind(), block.bytes);
   waitOrRelease(block);
 }
 
 void CachingAllocator::release(CachedBlock& block) noexcept {
   StreamPool& pool = block.segment->pool();
   allocator_->trace().freeCompleted(parts_.region, block.data, block.bytes, {}, parts_.cachedTag);
-  parts_.statistics.decrease(pool.kind(), Counter::kActive, 1);
-  parts_.statistics.decrease(pool.kind(), Counter::kActiveBytes, block.bytes);
   pool.release(block);
+}
+
+void CachingAllocator::endWait(CachedBlock& block) noexcept {
+  waiting_.end(block.segment->pool().kind(), block.bytes);
+  block.isShared = false;  // no stream works on it any more
+  release(block);
 }
 
 StreamPool& CachingAllocator::poolFor(Stream* stream, size_t bytes) {

@@ -7,12 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "base/spin_lock.h"
 #include "memory/address_table.h"
 #include "memory/byte_limit.h"
+#include "memory/cache_lock.h"
+#include "memory/cached_line.h"
 #include "memory/memory_resource.h"
 #include "memory/stream_pool.h"
 #include "memory/stream_waits.h"
+#include "memory/waiting_blocks.h"
 
 namespace octavo {
 
@@ -102,17 +104,24 @@ class CachingAllocator final : public MemoryResource {
 
   BlockClass classOf(size_t bytes) const;
   size_t sizeOf(size_t bytes, std::string_view tag) const;
+  CachedBlock* takeAtOnce(size_t size, const Stream* stream);
+  bool canTakeBackAtOnce(const CachedBlock& block, size_t bytes, const Stream* stream) const;
+  void countHandOut(CachedBlock& block, size_t asked);
+  void countTakeBack(const CachedBlock& block);
   StreamPool& poolFor(Stream* stream, size_t bytes);
   StreamPool& makePool(BlockClass blockClass, Stream* stream, GraphPoolId graphPool);
   GraphPoolId capturedBy(const Stream* stream) const;
   CachedBlock& obtain(StreamPool& pool, size_t bytes, size_t asked, std::string_view tag);
   void handOut(CachedBlock& block, size_t asked, const Owner& owner, std::string_view tag);
   void takeBack(CachedBlock& block, size_t bytes, Stream* stream);
+  void shareWith(CachedBlock& block, Stream* freedOn) noexcept;
   void waitOrRelease(CachedBlock& block) noexcept;
   void awaitStreams(CachedBlock& block);
   void defer(CachedBlock& block) noexcept;
   void retryDeferred() noexcept;
   void release(CachedBlock& block) noexcept;
+  void endWait(CachedBlock& block) noexcept;
+  MemoryStatistics counted() const;
   template <typename Collect>
   size_t releaseAll(const Collect& collect);
   void releasePassed();
@@ -128,14 +137,15 @@ class CachingAllocator final : public MemoryResource {
   void checkLedger() const;
 
   std::shared_ptr<DeviceAllocator> allocator_;
-  mutable SpinLock lock_;
   CachingOptions options_;
   PoolParts parts_;
-  LineHandle cached_;
+  CachedLine cached_;
+  mutable CacheLock lock_{cached_.lock()};
   AddressTable handedOut_;
   std::vector<std::unique_ptr<StreamPool>> pools_;
   StreamPool* recent_[2] = {};              // small and large of the stream last used
   StreamWaits waits_;
+  WaitingBlocks waiting_;
   std::vector<Capture> captures_;
   CachedBlock* deferred_ = nullptr;         // given back while a capture, or a failure, forbade events
   std::map<GraphPoolId, uint64_t> holders_;

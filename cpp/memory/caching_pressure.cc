@@ -78,7 +78,7 @@ Error CachingAllocator::outOfMemory(size_t asked, std::string_view tag, const Er
   ++statistics.ooms;
   const size_t reserved = statistics.of(Counter::kReservedBytes).current;
   const size_t allocated = statistics.of(Counter::kAllocatedBytes).current;
-  const size_t active = statistics.of(Counter::kActiveBytes).current;
+  const size_t active = counted().of(Counter::kActiveBytes).current;
   size_t largest = 0;
   for (const auto& pool : pools_) largest = std::max(largest, pool->freeIndex().largest());
   return {ErrorCode::kOutOfMemory,

@@ -8,10 +8,16 @@ namespace octavo {
 
 MemoryStatistics CachingAllocator::statistics() const {
   const std::lock_guard lock(lock_);
-  MemoryStatistics statistics = parts_.statistics;
+  MemoryStatistics statistics = counted();
   for (const auto& pool : pools_) {
     statistics.largestFreeBytes = std::max(statistics.largestFreeBytes, pool->freeIndex().largest());
   }
+  return statistics;
+}
+
+MemoryStatistics CachingAllocator::counted() const {
+  MemoryStatistics statistics = parts_.statistics;
+  waiting_.complete(statistics);
   return statistics;
 }
 
@@ -23,10 +29,11 @@ std::vector<SegmentReport> CachingAllocator::snapshot() const {
       const PageRange& range = segment->range();
       SegmentReport report{pool->blockClass, pool->stream, pool->graphPool, range.pages(), range.mappedPages(), {}};
       for (const CachedBlock* block = segment->first(); block; block = block->next) {
-        BlockReport entry{block->data, block->bytes, block->requestedBytes, block->state, {}, {}};
+        BlockReport entry{block->data, block->bytes, 0, block->state, {}, {}};
         if (block->state == BlockState::kAllocated) {
-          entry.owner = block->line.owner();
-          entry.tag = block->line.tag();
+          entry.requestedBytes = block->requestedBytes;
+          entry.owner = CachedLine::ownerOf(block->line);
+          entry.tag = CachedLine::tagOf(block->line);
         }
         report.blocks.push_back(std::move(entry));
       }
@@ -86,8 +93,10 @@ void CachingAllocator::checkCounters() const {
       }
     }
   }
+  const MemoryStatistics statistics = counted();
   for (size_t counter = 0; counter < kCounters; ++counter) {
-    require(counterName(static_cast<Counter>(counter)), parts_.statistics.values[0][counter].current, found[counter]);
+    const auto each = static_cast<Counter>(counter);
+    require(counterName(each), statistics.of(each).current, found[counter]);
   }
   require("blocks by address", handedOut_.size(), listed);
   require("block records", parts_.store.live(), records);

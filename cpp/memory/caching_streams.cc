@@ -13,35 +13,44 @@ void CachingAllocator::recordStream(void* data, Stream& stream) {
     throw Error(ErrorCode::kInvalidArgument, std::string("region ") + regionName(parts_.region) +
                                                  ": recordStream of an address that is not handed out");
   }
-  std::vector<Stream*>& users = block->usedBy;
+  std::vector<Stream*>& users = BlockStore::useOf(*block).usedBy;
   const bool known = std::find(users.begin(), users.end(), &stream) != users.end();
-  if (!known && &stream != block->segment->pool().stream) users.push_back(&stream);
+  if (known || &stream == block->segment->pool().stream) return;
+  users.push_back(&stream);
+  block->isShared = true;
+}
+
+void CachingAllocator::shareWith(CachedBlock& block, Stream* freedOn) noexcept {
+  BlockStore::useOf(block).freedOn = freedOn;
+  block.isShared = true;
 }
 
 void CachingAllocator::waitOrRelease(CachedBlock& block) noexcept {
-  const bool isUsed = block.freedOn || !block.usedBy.empty();
+  const StreamUse& use = BlockStore::useOf(block);
+  const bool isUsed = use.freedOn || !use.usedBy.empty();
   if (isUsed && !captures_.empty()) return defer(block);  // an event recorded now would belong to the graph
   try {
     awaitStreams(block);
   } catch (const std::exception&) {
     return defer(block);  // a failed device says so in the caller's own work
   }
-  if (block.pendingEvents == 0) release(block);
+  if (use.pendingEvents == 0) endWait(block);
 }
 
 void CachingAllocator::awaitStreams(CachedBlock& block) {
-  while (!block.usedBy.empty()) {
-    if (block.freedOn == block.usedBy.back()) block.freedOn = nullptr;
-    waits_.add(block, *block.usedBy.back());
-    block.usedBy.pop_back();
+  StreamUse& use = BlockStore::useOf(block);
+  while (!use.usedBy.empty()) {
+    if (use.freedOn == use.usedBy.back()) use.freedOn = nullptr;
+    waits_.add(block, *use.usedBy.back());
+    use.usedBy.pop_back();
   }
-  if (!block.freedOn) return;
-  waits_.add(block, *block.freedOn);
-  block.freedOn = nullptr;
+  if (!use.freedOn) return;
+  waits_.add(block, *use.freedOn);
+  use.freedOn = nullptr;
 }
 
 void CachingAllocator::defer(CachedBlock& block) noexcept {
-  ++block.pendingEvents;
+  ++BlockStore::useOf(block).pendingEvents;
   block.left = deferred_;
   deferred_ = &block;
 }
@@ -52,7 +61,7 @@ void CachingAllocator::retryDeferred() noexcept {
   while (block) {
     CachedBlock* const after = block->left;
     block->left = nullptr;
-    --block->pendingEvents;
+    --BlockStore::useOf(*block).pendingEvents;
     waitOrRelease(*block);
     block = after;
   }
@@ -61,7 +70,7 @@ void CachingAllocator::retryDeferred() noexcept {
 template <typename Collect>
 size_t CachingAllocator::releaseAll(const Collect& collect) {
   const auto finish = [this] {
-    for (CachedBlock* block : passed_) release(*block);
+    for (CachedBlock* block : passed_) endWait(*block);
     const size_t count = passed_.size();
     passed_.clear();
     return count;
@@ -111,8 +120,10 @@ void CachingAllocator::forgetUser(const Stream& stream) noexcept {
   for (const auto& pool : pools_) {
     for (const auto& segment : pool->segments()) {
       for (CachedBlock* block = segment->first(); block; block = block->next) {
-        std::erase(block->usedBy, &stream);
-        if (block->freedOn == &stream) block->freedOn = nullptr;
+        if (!block->isShared) continue;
+        StreamUse& use = BlockStore::useOf(*block);
+        std::erase(use.usedBy, &stream);
+        if (use.freedOn == &stream) use.freedOn = nullptr;
       }
     }
   }

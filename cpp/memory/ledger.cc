@@ -30,31 +30,15 @@ std::string describe(const Key& key) {
                                         std::to_string(bytes) + " bytes in " + std::to_string(count) + " off it");
 }
 
-bool holds(const Line& line, size_t bytes, uint64_t count) {
-  return !line.isEmpty() && line.bytes >= bytes && line.count >= count;
-}
-
 /** Throws unless the line holds that much. */
 void require(const Line& line, size_t bytes, uint64_t count) {
-  if (!holds(line, bytes, count)) refuse(&line, line.key, bytes, count);
-}
-
-void put(Line& line, size_t bytes, uint64_t count) {
-  if (line.isEmpty()) line.peakBytes = 0;  // it appears anew
-  line.bytes += bytes;
-  line.count += count;
-  line.peakBytes = std::max(line.peakBytes, line.bytes);
-}
-
-void take(Line& line, size_t bytes, uint64_t count) {
-  line.bytes -= bytes;
-  line.count -= count;
+  if (!line.holds(bytes, count)) octavo::refuse(&line, line.key, bytes, count);
 }
 
 void move(Line& from, Line& to, size_t bytes, uint64_t fromCount, uint64_t toCount) {
   if (&from == &to) return;
-  put(to, bytes, toCount);
-  take(from, bytes, fromCount);
+  to.put(bytes, toCount);
+  from.take(bytes, fromCount);
 }
 
 }  // namespace
@@ -81,6 +65,11 @@ const char* ownerKindName(OwnerKind kind) {
   return "unknown";
 }
 
+void Ledger::refuse(const void* line, size_t bytes, uint64_t count) {
+  const Line& held = *static_cast<const Line*>(line);
+  octavo::refuse(&held, held.key, bytes, count);
+}
+
 Ledger::Ledger() : table_(std::make_unique<LedgerTable>(*this)) {}
 
 Ledger::~Ledger() = default;
@@ -95,14 +84,14 @@ LineHandle Ledger::line(Region region, const Owner& owner, std::string_view tag)
 void Ledger::add(Region region, Owner owner, const std::string& tag, size_t bytes, uint64_t count) {
   if (bytes == 0 && count == 0) return;
   const std::lock_guard lock(lock_);
-  put(table_->at(region, owner, tag), bytes, count);
+  table_->at(region, owner, tag).put(bytes, count);
   enter(region, bytes);
 }
 
 void Ledger::add(const LineHandle& handle, size_t bytes, uint64_t count) {
   const std::lock_guard lock(lock_);
   Line& line = lineOf(handle.line_);
-  put(line, bytes, count);
+  line.put(bytes, count);
   enter(line.key.region, bytes);
 }
 
@@ -117,8 +106,8 @@ void Ledger::remove(Region region, Owner owner, const std::string& tag, size_t b
   if (bytes == 0 && count == 0) return;
   const std::lock_guard lock(lock_);
   Line* const line = table_->find(region, owner, tag);
-  if (!line || !holds(*line, bytes, count)) refuse(line, {region, owner, tag}, bytes, count);
-  take(*line, bytes, count);
+  if (!line || !line->holds(bytes, count)) octavo::refuse(line, {region, owner, tag}, bytes, count);
+  line->take(bytes, count);
   region_[static_cast<size_t>(region)] -= bytes;
   table_->settle(*line);
 }
@@ -127,7 +116,7 @@ void Ledger::remove(const LineHandle& handle, size_t bytes, uint64_t count) {
   const std::lock_guard lock(lock_);
   Line& line = lineOf(handle.line_);
   require(line, bytes, count);
-  take(line, bytes, count);
+  line.take(bytes, count);
   region_[static_cast<size_t>(line.key.region)] -= bytes;
 }
 
@@ -141,7 +130,7 @@ void Ledger::transfer(Region region, Owner from, const std::string& fromTag, Own
   if (bytes == 0 && fromCount == 0 && toCount == 0) return;
   const std::lock_guard lock(lock_);
   Line* const source = table_->find(region, from, fromTag);
-  if (!source || !holds(*source, bytes, fromCount)) refuse(source, {region, from, fromTag}, bytes, fromCount);
+  if (!source || !source->holds(bytes, fromCount)) octavo::refuse(source, {region, from, fromTag}, bytes, fromCount);
   Line& target = table_->at(region, to, toTag);
   if (&target == source) return;
   move(*source, target, bytes, fromCount, toCount);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/spin_lock.h"
@@ -47,9 +48,11 @@ class Ledger;
 class LineHandle {
  public:
   LineHandle() = default;
-  LineHandle(LineHandle&& other) noexcept;
+  LineHandle(LineHandle&& other) noexcept : line_(std::exchange(other.line_, nullptr)) {}
   LineHandle& operator=(LineHandle&& other) noexcept;
-  ~LineHandle() { release(); }
+  ~LineHandle() {
+    if (line_) release();
+  }
   explicit operator bool() const { return line_ != nullptr; }
   Region region() const;
   Owner owner() const;
@@ -58,6 +61,7 @@ class LineHandle {
   void release() noexcept;
 
  private:
+  friend class CachedLine;
   friend class Ledger;
   explicit LineHandle(void* line) : line_(line) {}
   void* line_ = nullptr;  // LedgerTable::Line
@@ -107,8 +111,11 @@ class Ledger {
   void check() const;
 
  private:
+  friend class CachedLine;
   friend class LineHandle;
   void enter(Region region, size_t bytes);
+  /** `line`: LedgerTable::Line. */
+  [[noreturn]] static void refuse(const void* line, size_t bytes, uint64_t count);
   void drop(void* line) noexcept;
 
   mutable SpinLock lock_;

@@ -11,8 +11,6 @@ const LedgerTable::Line& lineOf(const void* line) { return *static_cast<const Le
 
 }  // namespace
 
-LineHandle::LineHandle(LineHandle&& other) noexcept : line_(std::exchange(other.line_, nullptr)) {}
-
 LineHandle& LineHandle::operator=(LineHandle&& other) noexcept {
   if (this == &other) return *this;
   release();

@@ -1,7 +1,6 @@
 // Counters of allocators in PyTorch's vocabulary (torch.cuda.memory_stats), and how they are kept.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -38,13 +37,46 @@ struct CounterValue {
   void increase(uint64_t amount) {
     current += amount;
     allocated += amount;
-    peak = std::max(peak, current);
+    if (current > peak) peak = current;  // rare once warm: a branch that is foretold, not a store
   }
   void decrease(uint64_t amount) { current -= amount; }
 };
 
+/** One counter of the small and the large pool, and of both together. */
+class PoolCounter {
+ public:
+  void increase(PoolKind kind, uint64_t amount) {
+    shares_[shareOf(kind)].increase(amount);
+    current_ += amount;  // kept: adding up a share just written and one long there makes the processor wait
+    if (current_ > peak_) peak_ = current_;
+  }
+  void decrease(PoolKind kind, uint64_t amount) {
+    shares_[shareOf(kind)].decrease(amount);
+    current_ -= amount;
+  }
+  CounterValue of(PoolKind kind) const {
+    if (kind != PoolKind::kAll) return shares_[shareOf(kind)];
+    return {current_, peak_, shares_[0].allocated + shares_[1].allocated};
+  }
+  /** kAll's `allocated` follows from the others. */
+  void assign(PoolKind kind, const CounterValue& value) {
+    if (kind != PoolKind::kAll) {
+      shares_[shareOf(kind)] = value;
+    } else {
+      current_ = value.current;
+      peak_ = value.peak;
+    }
+  }
+
+ private:
+  static size_t shareOf(PoolKind kind) { return kind == PoolKind::kLarge ? 1 : 0; }
+
+  CounterValue shares_[2];  // small, large
+  uint64_t current_ = 0, peak_ = 0;
+};
+
 struct MemoryStatistics {
-  std::array<std::array<CounterValue, kCounters>, kPoolKinds> values{};  // [pool][counter]
+  std::array<PoolCounter, kCounters> counters{};
   uint64_t allocRetries = 0;       // the device or the limit refused, memory was given back, and it was asked again
   uint64_t ooms = 0;
   uint64_t syncAllStreams = 0;
@@ -53,16 +85,15 @@ struct MemoryStatistics {
   size_t maxSplitSize = 0;         // 0: everything may be split
   size_t largestFreeBytes = 0;     // the largest free block
 
-  const CounterValue& of(Counter counter, PoolKind kind = PoolKind::kAll) const {
-    return values[static_cast<size_t>(kind)][static_cast<size_t>(counter)];
+  CounterValue of(Counter counter, PoolKind kind = PoolKind::kAll) const {
+    return counters[static_cast<size_t>(counter)].of(kind);
   }
+  /** Of the small or the large pool; kAll is the two together. */
   void increase(PoolKind kind, Counter counter, uint64_t amount) {
-    values[0][static_cast<size_t>(counter)].increase(amount);
-    values[static_cast<size_t>(kind)][static_cast<size_t>(counter)].increase(amount);
+    counters[static_cast<size_t>(counter)].increase(kind, amount);
   }
   void decrease(PoolKind kind, Counter counter, uint64_t amount) {
-    values[0][static_cast<size_t>(counter)].decrease(amount);
-    values[static_cast<size_t>(kind)][static_cast<size_t>(counter)].decrease(amount);
+    counters[static_cast<size_t>(counter)].decrease(kind, amount);
   }
 };
 

@@ -17,25 +17,6 @@ Segment::Segment(PageRange range, StreamPool& pool, BlockStore& store)
   first_->state = BlockState::kFree;
 }
 
-CachedBlock& Segment::cut(CachedBlock& block, size_t bytes, BlockStore& store) noexcept {
-  CachedBlock& rest = store.take(block.data + bytes, block.bytes - bytes, *this);
-  rest.state = block.state;
-  rest.previous = &block;
-  rest.next = block.next;
-  if (rest.next) rest.next->previous = &rest;
-  block.next = &rest;
-  block.bytes = bytes;
-  return rest;
-}
-
-void Segment::join(CachedBlock& block, BlockStore& store) noexcept {
-  CachedBlock& swallowed = *block.next;
-  block.bytes += swallowed.bytes;
-  block.next = swallowed.next;
-  if (block.next) block.next->previous = &block;
-  store.recycle(swallowed);
-}
-
 CachedBlock& Segment::map(CachedBlock& gap, size_t pages, BlockStore& store) {
   range_.map(offsetOf(gap.data) / kPageBytes, pages);
   const size_t bytes = pages * kPageBytes;

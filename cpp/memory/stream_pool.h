@@ -36,7 +36,8 @@ struct PoolParts {
 class StreamPool {
  public:
   StreamPool(PoolParts& parts, BlockClass blockClass, Stream* stream, GraphPoolId graphPool)
-      : blockClass(blockClass), stream(stream), graphPool(graphPool), parts_(parts) {}
+      : blockClass(blockClass), stream(stream), graphPool(graphPool), parts_(parts),
+        kind_(blockClass == BlockClass::kSmall ? PoolKind::kSmall : PoolKind::kLarge) {}
   StreamPool(const StreamPool&) = delete;
   StreamPool& operator=(const StreamPool&) = delete;
 
@@ -45,14 +46,19 @@ class StreamPool {
   const GraphPoolId graphPool;
   bool isOrphan = false;  // its stream is gone; the next new stream adopts it
 
-  PoolKind kind() const { return blockClass == BlockClass::kSmall ? PoolKind::kSmall : PoolKind::kLarge; }
+  PoolKind kind() const { return kind_; }
 
   /** The best fit for `bytes`, cut to size, in no index; nullptr when nothing free fits. Three records reserved. */
-  CachedBlock* take(size_t bytes) noexcept;
+  CachedBlock* take(size_t bytes) noexcept {
+    CachedBlock* const block = free_.takeBestFit(bytes, merges() ? SIZE_MAX : bytes + bytes / 8);
+    if (!block) return nullptr;
+    discountStuck(*block);
+    return &cutToSize(*block, bytes);
+  }
   /** The same from pages mapped for it, at the lowest gap that will do. Throws kOutOfMemory. */
   CachedBlock& grow(size_t bytes);
   /** Makes a block free, one with its free neighbours. */
-  void release(CachedBlock& block) noexcept;
+  void release(CachedBlock& block) noexcept { insertFree(joinFreeNeighbours(block)); }
   /** Gives up to `most` whole free pages back, highest addresses first; how many. The device has finished with them. */
   size_t unmapFree(size_t most);
 
@@ -62,16 +68,55 @@ class StreamPool {
   /** Throws kInternal when segments and index disagree. */
   void check() const;
   /** Free bytes on pages that hold live bytes too. */
-  size_t stuckBytes(const CachedBlock& block) const noexcept;
+  size_t stuckBytes(const CachedBlock& block) const noexcept {
+    const Segment& segment = *block.segment;
+    if (segment.isElastic()) return block.bytes - segment.wholePages(block).count * kPageBytes;
+    return block.bytes == segment.range().pages() * kPageBytes ? 0 : block.bytes;
+  }
 
  private:
   bool merges() const { return blockClass != BlockClass::kOversize; }
-  void insertFree(CachedBlock& block) noexcept;
-  void removeFree(CachedBlock& block) noexcept;
-  void countStuck(const CachedBlock& block) noexcept;
-  void discountStuck(const CachedBlock& block) noexcept;
-  CachedBlock& cutToSize(CachedBlock& block, size_t bytes) noexcept;
-  CachedBlock& joinFreeNeighbours(CachedBlock& block) noexcept;
+  void insertFree(CachedBlock& block) noexcept {
+    block.state = BlockState::kFree;
+    free_.insert(block);
+    countStuck(block);
+  }
+  void removeFree(CachedBlock& block) noexcept {
+    free_.erase(block);
+    discountStuck(block);
+  }
+  void countStuck(const CachedBlock& block) noexcept {
+    const size_t stuck = stuckBytes(block);
+    if (stuck == 0) return;
+    parts_.statistics.increase(kind(), Counter::kInactiveSplit, 1);
+    parts_.statistics.increase(kind(), Counter::kInactiveSplitBytes, stuck);
+  }
+  void discountStuck(const CachedBlock& block) noexcept {
+    const size_t stuck = stuckBytes(block);
+    if (stuck == 0) return;
+    parts_.statistics.decrease(kind(), Counter::kInactiveSplit, 1);
+    parts_.statistics.decrease(kind(), Counter::kInactiveSplitBytes, stuck);
+  }
+  CachedBlock& cutToSize(CachedBlock& block, size_t bytes) noexcept {
+    if (block.bytes > bytes && merges()) insertFree(block.segment->cut(block, bytes, parts_.store));
+    return block;
+  }
+  CachedBlock& joinFreeNeighbours(CachedBlock& block) noexcept {
+    if (!merges()) return block;
+    CachedBlock* joined = &block;
+    CachedBlock* const below = block.previous;
+    if (below && below->state == BlockState::kFree) {
+      removeFree(*below);
+      block.segment->join(*below, parts_.store);
+      joined = below;
+    }
+    CachedBlock* const above = joined->next;
+    if (above && above->state == BlockState::kFree) {
+      removeFree(*above);
+      joined->segment->join(*joined, parts_.store);
+    }
+    return *joined;
+  }
   CachedBlock* findGap(size_t bytes, size_t& pages) const noexcept;
   CachedBlock& addSegment(size_t bytes);
   std::unique_ptr<AddressRange> reserve(size_t pages);
@@ -82,6 +127,7 @@ class StreamPool {
   size_t dropFreeSegments();
 
   PoolParts& parts_;
+  const PoolKind kind_;
   FreeIndex free_;
   std::vector<std::unique_ptr<Segment>> segments_;
 };

@@ -24,14 +24,15 @@ void StreamWaits::add(CachedBlock& block, Stream& stream) {
   }
   event->record(stream);
   queue.waits.push_back({std::move(event), &block});
-  ++block.pendingEvents;
+  ++BlockStore::useOf(block).pendingEvents;
   ++waits_;
 }
 
 void StreamWaits::pass(Queue& queue, std::vector<CachedBlock*>& passed) {
   Wait& first = queue.waits.front();
-  if (first.block->pendingEvents == 1) passed.push_back(first.block);
-  --first.block->pendingEvents;
+  uint32_t& pending = BlockStore::useOf(*first.block).pendingEvents;
+  if (pending == 1) passed.push_back(first.block);
+  --pending;
   spare_.push_back(std::move(first.event));
   queue.waits.pop_front();
   --waits_;

@@ -87,6 +87,8 @@ export interface Caching {
   /** Whether every byte of it is `byte`. */
   holds(id: number, byte: number): boolean
   trim(keepBytes: number): number
+  /** Threads that allocate and free, each round one of each; how often one wrote into another's block. */
+  hammer(threads: number, rounds: number): number
 
   createGraphPool(): number
   retainGraphPool(pool: number): void

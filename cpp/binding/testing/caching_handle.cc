@@ -58,7 +58,7 @@ Napi::Function CachingHandle::define(Napi::Env env) {
           method<&C::streamState>("streamState"), method<&C::releaseStream>("releaseStream"),
           method<&C::allocate>("allocate"), method<&C::free>("free"), method<&C::freeAddress>("freeAddress"),
           method<&C::recordStream>("recordStream"), method<&C::fill>("fill"), method<&C::holds>("holds"),
-          method<&C::trim>("trim"), method<&C::createGraphPool>("createGraphPool"),
+          method<&C::trim>("trim"), method<&C::hammer>("hammer"), method<&C::createGraphPool>("createGraphPool"),
           method<&C::retainGraphPool>("retainGraphPool"), method<&C::releaseGraphPool>("releaseGraphPool"),
           method<&C::beginCapture>("beginCapture"), method<&C::endCapture>("endCapture"),
           method<&C::setLimit>("setLimit"), method<&C::failAfter>("failAfter"),

@@ -29,6 +29,7 @@ class CachingHandle final : public Handle<CachingHandle> {
   Napi::Value fill(const Napi::CallbackInfo& info);
   Napi::Value holds(const Napi::CallbackInfo& info);
   Napi::Value trim(const Napi::CallbackInfo& info);
+  Napi::Value hammer(const Napi::CallbackInfo& info);
 
   Napi::Value createGraphPool(const Napi::CallbackInfo& info);
   Napi::Value retainGraphPool(const Napi::CallbackInfo& info);

@@ -40,16 +40,26 @@ test('eight of 16 MiB, then four of 32 MiB: the second round needs not a page mo
 
 test('the best fit is the smallest that is large enough, and the lowest of equals', () => {
   const caching = openCaching()
-  const sizes = [40, 8, 24, 8, 16, 8, 24, 8].map((kib) => kib * KiB)
+  const sizes = [160, 32, 96, 32, 64, 32, 96, 32].map((kib) => kib * KiB)
   const blocks = sizes.map((bytes) => take(caching, bytes))
-  const rest = [MiB, MiB - 136 * KiB].map((bytes) => take(caching, bytes)) // the page is full
+  const rest = [MiB, MiB - 544 * KiB].map((bytes) => take(caching, bytes)) // the page is full
   for (const index of [0, 2, 4, 6]) caching.free(blocks[index]!.id, null)
-  expect(take(caching, 17 * KiB).address).toBe(blocks[2]!.address)
-  expect(take(caching, 16 * KiB).address).toBe(blocks[4]!.address)
-  expect(take(caching, 20 * KiB).address).toBe(blocks[6]!.address)
-  expect(take(caching, 39 * KiB).address).toBe(blocks[0]!.address)
+  expect(take(caching, 68 * KiB).address).toBe(blocks[2]!.address)
+  expect(take(caching, 64 * KiB).address).toBe(blocks[4]!.address)
+  expect(take(caching, 80 * KiB).address).toBe(blocks[6]!.address)
+  expect(take(caching, 156 * KiB).address).toBe(blocks[0]!.address)
   expect(reserved(caching)).toBe(page)
   for (const { id } of rest) caching.free(id, null)
+  caching.check()
+})
+
+test('of small equals the last given back is the next handed out', () => {
+  const caching = openCaching()
+  const blocks = Array.from({ length: 6 }, () => take(caching, 8 * KiB))
+  for (const index of [2, 0, 4]) caching.free(blocks[index]!.id, null)
+  caching.check()
+  const again = [8, 7, 6].map((kib) => take(caching, kib * KiB).address)
+  expect(again).toEqual([4, 0, 2].map((index) => blocks[index]!.address))
   caching.check()
 })
 

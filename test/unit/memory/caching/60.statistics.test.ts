@@ -75,6 +75,28 @@ test('active counts what waits for a stream, allocated does not', () => {
   expect(caching.fragmentation()).toMatchObject({ currentSlack: 0.25, external: 0 })
 })
 
+test('the most that was active at once counts what waited then', () => {
+  const caching = openCaching()
+  const [own, other] = [caching.stream(), caching.stream()]
+  const first = caching.allocate(3 * MiB, own, 'session', 1, 'x')
+  caching.enqueue(other)
+  caching.free(first.id, other)
+  const second = caching.allocate(1000, own, 'session', 1, 'x')
+  caching.free(second.id, own)
+  caching.advance(other, 1)
+  const third = caching.allocate(MiB, own, 'session', 1, 'x') // the first has passed
+  const { active, active_bytes, allocation } = caching.statistics()
+  expect(active).toEqual({
+    all: { current: 1, peak: 2, allocated: 3, freed: 2 },
+    small_pool: { current: 1, peak: 1, allocated: 2, freed: 1 },
+    large_pool: { current: 0, peak: 1, allocated: 1, freed: 1 },
+  })
+  expect(active_bytes.all).toMatchObject({ current: MiB, peak: 3 * MiB + 1024 })
+  expect(allocation.all.peak).toBe(1)
+  caching.free(third.id, own)
+  caching.check()
+})
+
 test('free pieces on pages with live blocks are stuck; whole free pages are not', () => {
   const caching = openCaching()
   const blocks = [3, 4, 3, 2].map((mib) => take(caching, mib * MiB)) // 12 MiB: six pages
