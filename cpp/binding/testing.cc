@@ -5,6 +5,7 @@
 #include "binding/testing/caching_handle.h"
 #include "binding/testing/host_calls.h"
 #include "binding/testing/ledger_handle.h"
+#include "binding/testing/link_bench.h"
 #include "binding/testing/memory_handle.h"
 #include "binding/testing/model_calls.h"
 #include "binding/testing/model_handle.h"
@@ -12,6 +13,7 @@
 #include "binding/testing/resource_handle.h"
 #include "binding/testing/pool_handle.h"
 #include "binding/testing/trace_handle.h"
+#include "binding/testing/workspace_handle.h"
 
 namespace octavo {
 
@@ -25,10 +27,12 @@ void initTesting(Napi::Env env, Napi::Object exports) {
   testing.Set("Pool", testing::PoolHandle::define(env));
   testing.Set("Cache", testing::CacheHandle::define(env));
   testing.Set("Trace", testing::TraceHandle::define(env));
+  testing.Set("Workspace", testing::WorkspaceHandle::define(env));
   testing.Set("Model", testing::ModelHandle::define(env));
   testing::defineModelCalls(env, testing);
   testing::defineHostCalls(env, testing);
   testing::defineAllocationBench(env, testing);
+  testing::defineLinkBench(env, testing);
   exports.Set("testing", testing);
 }
 

@@ -91,6 +91,7 @@ export class FakeNativeEngine implements NativeEngine {
         nanoseconds: 0,
       },
       blockBytes: 0,
+      mappedBytes: 0,
       sessions: [],
       running: 0,
       waiting: 0,
@@ -130,7 +131,7 @@ export class FakeNativeEngine implements NativeEngine {
   }
 
   leaks(): NativeLeakReport {
-    return { leaks: [], nowNs: 0, streams: 0, events: 0, graphs: 0, pinned: 0 }
+    return { leaks: [], nowNs: 0, streams: 0, events: 0, graphs: 0, pinned: 0, pinnedKept: 0 }
   }
 
   dispose(): void {
