@@ -1,12 +1,14 @@
 #include "kv/block_pages.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace octavo {
 
 BlockPages::BlockPages(PageRange& range, int64_t blocks, size_t blockBytes)
     : range_(range),
       blockBytes_(blockBytes),
+      groupBlocks_(std::min(kMostInGroup, static_cast<int64_t>(kPageBytes / std::gcd(blockBytes, kPageBytes)))),
       live_(static_cast<size_t>(blocks), false),
       pages_(range.pages()),
       heads_(kPageBytes / blockBytes + 3, -1) {
@@ -41,6 +43,12 @@ bool BlockPages::isBacked(BlockId block) const {
     if (!isMapped(page)) return false;
   }
   return true;
+}
+
+int64_t BlockPages::unusedPages(BlockId block) const {
+  int64_t unused = 0;
+  for (int64_t page = firstPage(block); page <= lastPage(block); ++page) unused += isUsed(page) ? 0 : 1;
+  return unused;
 }
 
 void BlockPages::occupy(BlockId block) {

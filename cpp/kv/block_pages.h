@@ -29,6 +29,9 @@ class BlockPages {
   /** The blocks that lie on a page, wholly or in part. */
   BlockId firstBlock(int64_t page) const;
   BlockId lastBlock(int64_t page) const;
+  /** So many blocks fill whole pages, which no other block touches; at most kMostInGroup, then it is an estimate. */
+  int64_t groupBlocks() const { return groupBlocks_; }
+  static constexpr int64_t kMostInGroup = 16;
   /** Pages that so many blocks fill, rounded up. */
   int64_t pagesFor(int64_t blocks) const;
 
@@ -36,6 +39,8 @@ class BlockPages {
   bool isBacked(BlockId block) const;
   bool isUsed(int64_t page) const { return pages_[page].live > 0; }
   bool isMapped(int64_t page) const { return range_.isMapped(page); }
+  /** Pages of a block that no live block is on. */
+  int64_t unusedPages(BlockId block) const;
   uint32_t liveOn(int64_t page) const { return pages_[page].live; }
 
   /** A backed block that is not live becomes it. */
@@ -84,6 +89,7 @@ class BlockPages {
 
   PageRange& range_;
   size_t blockBytes_;
+  int64_t groupBlocks_;
   std::vector<bool> live_;
   std::vector<Page> pages_;
   std::vector<int64_t> heads_;  // by `open`

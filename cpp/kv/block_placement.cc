@@ -6,6 +6,7 @@ namespace octavo {
 
 namespace {
 
+constexpr int kHolesTried = 32;
 constexpr int64_t kGrowPages = 8;  // mapped at once: the device grants access a run at a time
 
 }  // namespace
@@ -13,6 +14,10 @@ constexpr int64_t kGrowPages = 8;  // mapped at once: the device grants access a
 BlockPlacement::Choice BlockPlacement::next(BlockId last, int64_t wanted, bool mayMap) const {
   Choice choice = following(last);
   if (choice.block >= 0 && (choice.pageCount == 0 || (mayMap && pages_.cached().pages() == 0))) return choice;
+  if (pages_.blockBytes() > kPageBytes && wanted < pages_.groupBlocks()) {
+    choice = inHole();
+    if (choice.block >= 0) return choice;
+  }
   choice = onCachedPage(wanted);
   if (choice.block >= 0 && choice.pageCount == 0) return choice;
   if (mayMap) choice = onNewPage(wanted);
@@ -26,6 +31,22 @@ bool BlockPlacement::shares(BlockId block) const {
     if (pages_.isUsed(page)) return true;
   }
   return false;
+}
+
+/** Beside a live block: of some such places the one that takes the fewest pages into use. */
+BlockPlacement::Choice BlockPlacement::inHole() const {
+  Choice best;
+  int64_t fewest = 0, page = pages_.fullestPage();
+  for (int tried = 0; page >= 0 && tried < kHolesTried; page = pages_.nextAlike(page), ++tried) {
+    for (BlockId block = pages_.firstBlock(page); block <= pages_.lastBlock(page); ++block) {
+      if (pages_.isLive(block) || !pages_.isBacked(block)) continue;
+      const int64_t taken = pages_.unusedPages(block);
+      if (best.block >= 0 && taken >= fewest) continue;
+      fewest = taken;
+      best = choose(block, 1);
+    }
+  }
+  return best;
 }
 
 /** The block after the owner's last one, unless it lies on pages that others use. */

@@ -9,7 +9,8 @@ namespace octavo {
  * Each owner's blocks lie in runs on pages of their own; cached pages are used before new ones are mapped, and pages
  * are shared only when there are no others. What this strands on partly used pages, compaction takes back: on the
  * replay of real traces (scripts/bench/memory.cjs) that keeps less stranded, with fewer pages pinned by idle owners,
- * than filling holes as blocks are taken.
+ * than filling holes as blocks are taken. Blocks larger than a page are pieces by themselves, so that an owner who
+ * grows by a few takes holes beside others' blocks: each would strand up to a page of its own elsewhere.
  */
 class BlockPlacement {
  public:
@@ -33,6 +34,7 @@ class BlockPlacement {
   Choice onCachedPage(int64_t wanted) const;
   Choice onNewPage(int64_t wanted) const;
   Choice onUsedPage() const;
+  Choice inHole() const;
   Choice anyBacked() const;
   Choice choose(BlockId block, int64_t wanted) const;
 

@@ -97,6 +97,9 @@ class BlockPool {
   enum class State : uint8_t { kFree, kOwned, kInFlight };
   struct Block { State state = State::kFree; Owner owner; uint64_t fence = 0; };  // owner: the last one
 
+  /** Blocks [first, end) that lie on pages of their own; how many of them are live. */
+  struct BlockGroup { BlockId first, end; int64_t live; };
+
   bool placeAll(Owner owner, int64_t count, int64_t expected, std::vector<BlockId>& out);
   BlockId place(BlockId last, int64_t wanted);
   bool mapFor(const BlockPlacement::Choice& choice);
@@ -105,12 +108,17 @@ class BlockPool {
   void trimSlowly();
   void setFree(BlockId id);
   int64_t live() const { return pages_.liveBlocks(); }
-  std::vector<BlockMove> planMoves(int64_t most);
+  std::vector<BlockMove> planMoves(int64_t most, bool mayMap);
+  std::vector<BlockMove> planLargeMoves(int64_t most, bool mayMap);
+  std::vector<BlockMove> planGroupMoves(int64_t most, bool mayMap);
+  bool mapHole(BlockId id);
+  std::vector<BlockGroup> partlyUsedGroups() const;
   std::vector<BlockMove> planSingleMoves(int64_t most);
   int64_t pagesAlone(BlockId id) const;
   int64_t mostMovesAStep() const;
   std::vector<int64_t> pagesByFill() const;
   bool canEmpty(int64_t page, std::vector<BlockId>& leaving) const;
+  bool canEmpty(const BlockGroup& group, std::vector<BlockId>& leaving) const;
   bool isHole(BlockId id, int64_t emptying) const;
   void addHoles(int64_t page, std::vector<BlockId>& holes) const;
   void fillHoles(int64_t page, const std::vector<BlockId>& leaving, std::vector<BlockId>& holes,

@@ -33,14 +33,14 @@ std::vector<BlockMove> BlockPool::compactIfStuck() {
   const double used = static_cast<double>(pages_.usedPages()) * kPageBytes;
   const double tolerated = std::max(used * kStuckShare, static_cast<double>(kStuckPages) * kPageBytes);
   if (static_cast<double>(pages_.stuckBytes()) <= tolerated || fences_ < nextCompaction_) return {};
-  std::vector<BlockMove> moves = planMoves(mostMovesAStep());
+  std::vector<BlockMove> moves = planMoves(mostMovesAStep(), false);
   if (moves.empty()) nextCompaction_ = fences_ + kFutileFences;
   return moves;
 }
 
 std::vector<BlockMove> BlockPool::compact() {
   const std::lock_guard lock(mutex_);
-  return planMoves(mostMovesAStep());
+  return planMoves(mostMovesAStep(), true);
 }
 
 /** At least what empties one page. */
@@ -50,8 +50,8 @@ int64_t BlockPool::mostMovesAStep() const {
   return std::max(onePage, std::min(kMostMoves, within));
 }
 
-std::vector<BlockMove> BlockPool::planMoves(int64_t most) {
-  if (blockBytes() > kPageBytes) return planSingleMoves(most);
+std::vector<BlockMove> BlockPool::planMoves(int64_t most, bool mayMap) {
+  if (blockBytes() > kPageBytes) return planLargeMoves(most, mayMap);
   const std::vector<int64_t> partly = pagesByFill();
   std::vector<BlockMove> moves;
   std::vector<BlockId> holes, leaving;
@@ -76,10 +76,14 @@ std::vector<int64_t> BlockPool::pagesByFill() const {
   return partly;
 }
 
-/** Lists the blocks that must leave a page; false when one may not, or there is none. */
+/** Lists the blocks that must leave; false when one may not, or there is none. */
 bool BlockPool::canEmpty(int64_t page, std::vector<BlockId>& leaving) const {
+  return canEmpty({pages_.firstBlock(page), pages_.lastBlock(page) + 1, 0}, leaving);
+}
+
+bool BlockPool::canEmpty(const BlockGroup& group, std::vector<BlockId>& leaving) const {
   leaving.clear();
-  for (BlockId id = pages_.firstBlock(page); id <= pages_.lastBlock(page); ++id) {
+  for (BlockId id = group.first; id < group.end; ++id) {
     if (blocks_[id].state == State::kInFlight) return false;
     if (blocks_[id].state == State::kOwned) leaving.push_back(id);
   }

@@ -1,5 +1,6 @@
-// Compaction where a block is larger than a page: emptying a page never has a hole to go to that opens none, so blocks
-// move one by one to where they use fewer pages alone.
+// Compaction where a block is larger than a page. Every few blocks the end of one meets the end of a page: four of 2.25
+// pages lie on nine pages that no other touches. Such groups empty into fuller ones, as the pages of small blocks do.
+// Where a group would be many blocks, they move one by one to where they use fewer pages alone.
 #include <algorithm>
 
 #include "kv/block_pool.h"
@@ -18,6 +19,53 @@ struct Candidate {
 };
 
 }  // namespace
+
+std::vector<BlockMove> BlockPool::planLargeMoves(int64_t most, bool mayMap) {
+  const bool fillPages = static_cast<size_t>(pages_.groupBlocks()) * blockBytes() % kPageBytes == 0;
+  return fillPages ? planGroupMoves(most, mayMap) : planSingleMoves(most);
+}
+
+/** The emptiest groups into the fullest; all blocks of a group or none. */
+std::vector<BlockMove> BlockPool::planGroupMoves(int64_t most, bool mayMap) {
+  const std::vector<BlockGroup> groups = partlyUsedGroups();
+  std::vector<BlockMove> moves;
+  std::vector<BlockId> holes, leaving;
+  size_t filling = 0;
+  for (size_t emptying = groups.size(); emptying-- > filling + 1;) {
+    if (static_cast<int64_t>(moves.size()) + groups[emptying].live > most) break;
+    if (!canEmpty(groups[emptying], leaving)) continue;
+    while (holes.size() < leaving.size() && filling < emptying) {
+      const BlockGroup& into = groups[filling++];
+      for (BlockId id = into.first; id < into.end; ++id) {
+        if (!pages_.isLive(id) && (pages_.isBacked(id) || (mayMap && mapHole(id)))) holes.push_back(id);
+      }
+    }
+    if (holes.size() < leaving.size()) break;
+    for (size_t index = 0; index < leaving.size(); ++index) move(leaving[index], holes[index], moves);
+    holes.erase(holes.begin(), holes.begin() + static_cast<int64_t>(leaving.size()));
+  }
+  return moves;
+}
+
+/** A page inside a hole may have been given back, or never mapped. */
+bool BlockPool::mapHole(BlockId id) {
+  const int64_t first = pages_.firstPage(id);
+  return mapFor({id, first, pages_.lastPage(id) + 1 - first});
+}
+
+/** The fullest first. O(total). */
+std::vector<BlockPool::BlockGroup> BlockPool::partlyUsedGroups() const {
+  std::vector<BlockGroup> groups;
+  const int64_t size = pages_.groupBlocks();
+  for (int64_t first = 0; first < total_; first += size) {
+    BlockGroup group{static_cast<BlockId>(first), static_cast<BlockId>(std::min(total_, first + size)), 0};
+    for (BlockId id = group.first; id < group.end; ++id) group.live += pages_.isLive(id) ? 1 : 0;
+    if (group.live > 0 && group.live < group.end - group.first) groups.push_back(group);
+  }
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const BlockGroup& a, const BlockGroup& b) { return a.live > b.live; });
+  return groups;
+}
 
 /** Pages of a live block that no other is on; of a free one, those that nobody uses. */
 int64_t BlockPool::pagesAlone(BlockId id) const {
