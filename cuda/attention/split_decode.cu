@@ -10,8 +10,8 @@ namespace {
 constexpr float kLog2E = 1.4426950408889634f;
 
 static_assert(split::kMaxChunks == AttentionScratchLayout::kMostParts);
-static_assert(split::Ring<64>::kWarps == AttentionScratchLayout::warps(64));
-static_assert(split::Ring<128>::kWarps == AttentionScratchLayout::warps(128));
+static_assert(split::Ring<64, true>::kWarps == AttentionScratchLayout::warps(64));
+static_assert(split::Ring<128, true>::kWarps == AttentionScratchLayout::warps(128));
 
 AttentionScratchLayout layoutOf(const PagedAttention& attention) {
   const KvCacheView& cache = attention.cache;
@@ -20,13 +20,19 @@ AttentionScratchLayout layoutOf(const PagedAttention& attention) {
           attention.scratch.maxContextLength};
 }
 
+int log2Of(int value) {
+  int log = 0;
+  while ((1 << log) < value) ++log;
+  return log;
+}
+
 }  // namespace
 
 bool canSplitDecode(const PagedAttention& attention) {
   const AttentionScratch& scratch = attention.scratch;
   return scratch.data != nullptr && attention.batch.sequences <= scratch.maxSequences &&
          attention.batch.maxContextLength <= scratch.maxContextLength && layoutOf(attention).bytes > 0 &&
-         attention.query.dtype == attention.cache.dtype && isChunked(attention.query) &&
+         attention.query.dtype == attention.cache.dtype && attention.out.dtype == attention.cache.dtype && isChunked(attention.query) &&
          isChunked(attention.cache.data, attention.cache.headDim, 0);
 }
 
@@ -39,15 +45,18 @@ void launchSplitDecode(const PagedAttention& attention, const DeviceTraits& trai
                            attention.batch,
                            attention.scale * kLog2E,
                            attention.window,
+                           log2Of(attention.cache.blockSize / split::kSliceKeys),
                            attention.query.heads / attention.cache.kvHeads,
                            layout.headShare,
                            layout.shares,
                            reinterpret_cast<int32_t*>(scratch),
                            reinterpret_cast<float4*>(scratch + layout.counterBytes),
-                           layout.slots};
+                           layout.slots,
+                           attention.layer,
+                           attention.cache.layers * 2};
   const int blocks = std::min(traits.multiprocessors, AttentionScratchLayout::kMultiprocessors);
-  if (attention.cache.dtype == DType::kBF16) split::launchBf16(a, traits.architecture, blocks, stream);
-  else split::launchF16(a, traits.architecture, blocks, stream);
+  if (attention.cache.dtype == DType::kBF16) split::launchBf16(a, attention.cache, traits.architecture, blocks, stream);
+  else split::launchF16(a, attention.cache, traits.architecture, blocks, stream);
 }
 
 }  // namespace octavo::cuda

@@ -1,111 +1,28 @@
 // Decode attention at the speed of memory: keys are dealt evenly to warps, whatever the lengths of the sequences.
 //
-// A worker is a warp with its own ring of cp.async copies; no two warps ever wait for each other. It owns whole
-// chunks of items (split_schedule.cuh). Per slice of 16 keys it makes Sᵀ = K · Qᵀ and Oᵀ += Vᵀ · Pᵀ with the
-// query rows of a KV head's group as the 8 columns of mma.m16n8k16, so that grouped heads cost nothing and single
-// heads little. Items that several workers share are folded by the one that arrives last, in the order of their
-// chunks: no second launch, no float atomics, the same bits alone and in any batch.
+// A worker is a warp with its own ring of copies; no two warps ever wait for each other. It owns whole chunks of
+// items (split_schedule.cuh). Per slice of 16 keys it makes Sᵀ = K · Qᵀ and Oᵀ += Vᵀ · Pᵀ with the query rows of a KV
+// head's group as the 8 columns of mma.m16n8k16, so that grouped heads cost nothing and single heads little. Items
+// that several workers share are folded by the one that arrives last, in the order of their chunks: no second launch,
+// no float atomics, the same bits alone and in any batch.
 //
-// Measured on an H200, bf16, 32 query and 8 KV heads of 128, blocks of 32, shuffled, 2026-11-29, median of replayed
-// graphs, KV bytes counted once (the kernel of decode.cuh beside it): 64 × 4096 290 µs, 3.70 TB/s (2.54); 256 ragged of
-// 256 … 8192 4.09 (2.72); 16 × 4096 2.85 (1.97); 64 × 1024 2.72 (1.53); one of 1k 19.0 µs (14.5), of 8k 37 (53), of 32k
-// 81 (183), of 128k 182 (697); 64 × 4096 with dim 64 3.42 (2.08), dim 256 3.61 (2.72). Next: even 64 × 4096 out to the
-// tail, and the fixed 16 µs of a single sequence.
+// On Hopper one lane brings keys and values of a slice by one tensor copy (UTMALDG), and slices are added in pairs,
+// so that neither waits for its own products; elsewhere, and for dims that are no multiple of 64, all lanes copy.
+//
+// Measured on an H200, bf16, 32 query and 8 KV heads of 128, blocks of 16 and 32, shuffled, 2026-11-30, median of
+// replayed graphs, KV bytes counted once (before: cp.async slice by slice, pieces folded one after the other):
+// 64 × 4096 282 µs, 3.81 TB/s (3.64); 256 ragged of 256 … 8192 4.10 (4.03); 16 × 4096 3.09 (2.85); 64 × 1024 2.90
+// (2.71); one of 1k 12.4 µs (19.0), of 8k 24.6 (37.4), of 32k 57 (80), of 128k 157 (183); one of 128k with 63 of 1k
+// against the same bytes even 1.12 (1.34); dim 64 3.50 (3.42), dim 256 3.80 (3.53), 32 KV heads 3.66 (3.46).
+// Steady reading is at the limit (4.33 TB/s); what is lost are the first 7 µs, the last pieces, and the tail: some
+// multiprocessors read 15 % faster than most and are done at 210 of 280 µs. Taking the last eighth of the line from a
+// queue evens that out, but costs as much in pieces: measured, not kept.
 #pragma once
 
 #include "cuda/attention/split_feed.cuh"
+#include "cuda/attention/split_slots.cuh"
 
 namespace octavo::cuda::split {
-
-/** Where workers leave what they have of an item that is not theirs alone. */
-template <int kDim, int kTiles>
-struct Slots {
-  using Part = State<kDim, kTiles>;
-  float4* partials;
-  int slots;  // a worker
-  int lanes;  // that hold query rows: 8 · ceil(rows / 2), at most 32
-
-  __device__ __forceinline__ Slots(const Arguments& a)
-      : partials(a.partials), slots(a.slots), lanes(lanesFor(a.headShare)) {}
-  static __host__ __device__ constexpr int lanesFor(int rows) { return rows >= 8 ? 32 : (rows + 1) / 2 * 8; }
-
-  __device__ __forceinline__ float4* at(int worker, int slot) const {
-    int lane = threadIdx.x % 32, column = lane % 4, columns = lanes / 8;
-    int64_t index = static_cast<int64_t>(worker) * slots + slot;
-    return partials + index * (Part::kVectors * lanes) + lane / 4 * columns + column;
-  }
-  __device__ __forceinline__ bool mine() const { return static_cast<int>(threadIdx.x % 4) < lanes / 8; }
-  __device__ __forceinline__ void put(const Part& part, int worker, int slot) const {
-    if (mine()) part.store(at(worker, slot), lanes);
-  }
-  __device__ __forceinline__ void get(Part& part, int worker, int slot) const {
-    if (mine()) part.load(at(worker, slot), lanes);
-  }
-};
-
-/** Walks the slots of an item in the order of its chunks. */
-struct Walk {
-  const Line& line;
-  const Segment& item;
-  int worker, slot = 0, chunk = 0, end = 0;
-
-  __device__ __forceinline__ Walk(const Line& line, const Segment& item)
-      : line(line), item(item), worker(line.workerAt(item.position)) {
-    end = item.chunksBefore(line.start(worker + 1));
-  }
-  /** The first slot holds all chunks of the item's first worker. */
-  __device__ __forceinline__ void skipFirst() { chunk = end; }
-  __device__ __forceinline__ bool next() {
-    if (chunk == item.chunks()) return false;
-    if (chunk == end) {
-      worker = line.workerAt(item.position + static_cast<int64_t>(chunk) * item.chunk);
-      end = item.chunksBefore(line.start(worker + 1));
-      slot = 0;
-    }
-    ++chunk;
-    ++slot;
-    return true;
-  }
-};
-
-template <int kDim, int kTiles>
-__device__ __forceinline__ void combine(State<kDim, kTiles>& total, const Slots<kDim, kTiles>& slots, const Line& line,
-                                        const Segment& item) {
-  constexpr int kAhead = kDim * kTiles <= 128 ? 4 : 1;  // parts that are loaded at once; more would spill
-  Walk walk(line, item);
-  total.clear();
-  slots.get(total, walk.worker, 0);
-  walk.skipFirst();
-  State<kDim, kTiles> parts[kAhead];
-  int count;
-  do {
-    count = 0;
-#pragma unroll
-    for (int i = 0; i < kAhead; ++i) {
-      parts[i].clear();
-      if (walk.next()) {
-        slots.get(parts[i], walk.worker, walk.slot);
-        ++count;
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < kAhead; ++i) {
-      if (i < count) total.fold(parts[i]);
-    }
-  } while (count == kAhead);
-}
-
-/** Query rows of an item. */
-struct Rows {
-  int64_t token;
-  int firstHead, heads;
-  __device__ __forceinline__ Rows(const Arguments& a, const Segment& segment) {
-    int share = segment.item % a.shares * a.headShare;
-    token = a.batch.maxQueryLength == 1 ? segment.sequence : a.batch.queryStart[segment.sequence];
-    firstHead = segment.item / a.shares * a.groupSize + share;
-    heads = min(a.headShare, a.groupSize - share);
-  }
-};
 
 template <int kDim, int kTiles>
 __device__ __forceinline__ void loadQuery(uint32_t (&query)[kDim / 16][kTiles][2], const Arguments& a,
@@ -127,22 +44,17 @@ __device__ __forceinline__ void loadQuery(uint32_t (&query)[kDim / 16][kTiles][2
   }
 }
 
-template <int kDim, int kTiles>
+template <DType kType, int kDim, int kTiles>
 __device__ __forceinline__ void storeOutput(const State<kDim, kTiles>& total, const Arguments& a, const Rows& rows) {
   int lane = threadIdx.x % 32;
 #pragma unroll
   for (int tile = 0; tile < kTiles; ++tile) {
+    float scale0 = inverse(total.sum[tile][0]), scale1 = inverse(total.sum[tile][1]);
 #pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      int row = tile * 8 + lane % 4 * 2 + r;
-      if (row >= rows.heads) continue;
-      float sum = total.sum[tile][r], scale = sum > 0 ? 1.0f / sum : 0.0f;
-      int64_t to = rows.token * a.out.tokenStride + static_cast<int64_t>(rows.firstHead + row) * kDim + lane / 4;
-#pragma unroll
-      for (int m = 0; m < kDim / 16; ++m) {
-        storeFloat(a.out.data, a.out.dtype, to + m * 16, total.values[m][tile][r] * scale);
-        storeFloat(a.out.data, a.out.dtype, to + m * 16 + 8, total.values[m][tile][r + 2] * scale);
-      }
+    for (int m = 0; m < kDim / 16; ++m) {
+      const float(&v)[4] = total.values[m][tile];
+      storeRows<kType, kDim>(a, rows, tile * 8 + lane % 4 * 2, m * 16 + lane / 4, make_float4(v[0], v[1], v[2], v[3]),
+                             scale0, scale1);
     }
   }
 }
@@ -167,76 +79,136 @@ __device__ __forceinline__ Line lineOf(const Arguments& a, int warps) {
   int slices = 0, chunks = 0;
 #pragma unroll 4
   for (int sequence = threadIdx.x % 32; sequence < a.batch.sequences; sequence += 32) {
-    int count = Keys(a, sequence).slices;
+    int count = Keys(a, sequence).slices, chunk = chunkSlices(count);
     slices += count;
-    if (count > 0) chunks += (count + chunkSlices(count) - 1) / chunkSlices(count);
+    chunks += (count + chunk - 1) / chunk;
   }
-  int64_t total = static_cast<int64_t>(sumOverWarp(slices)) * itemsOf(a);
-  int64_t wanted = (static_cast<int64_t>(sumOverWarp(chunks)) * itemsOf(a) + gridDim.x - 1) / gridDim.x;
-  return {total, static_cast<int>(gridDim.x) * static_cast<int>(min(wanted, static_cast<int64_t>(warps)))};
+  int blocks = static_cast<int>(gridDim.x);
+  int wanted = (sumOverWarp(chunks) * itemsOf(a) + blocks - 1) / blocks;
+  return {sumOverWarp(slices) * itemsOf(a), blocks * min(wanted, warps)};
 }
 
-template <DType kType, int kDim, int kTiles, int kStages>
-__device__ __forceinline__ void attend(const Arguments& a, uint32_t stages, const Line& line, int worker) {
+/** Slices that are added at once: two where ring and registers suffice, for then neither waits for its own products. */
+template <int kTiles, int kStages>
+constexpr int kStep = kTiles == 1 && kStages >= 5 ? 2 : 1;
+
+/** Takes slices from the ring, in the order in which the feed fills it. */
+template <DType kType, int kDim, int kTiles, typename Source>
+struct Reader {
   using Part = State<kDim, kTiles>;
-  const Slots<kDim, kTiles> slots(a);
-  int64_t lineEnd = line.start(worker + 1);
-  Segment segment = firstSegment(a, line.start(worker), lineEnd);
-  Feed<kDim, kStages> feed(a, segment, lineEnd, stages);
+  using Query = uint32_t[kDim / 16][kTiles][2];
+  using Shape = typename Source::Shape;
+  const Source& source;
+  Feed<Source>& feed;
+  float scaleLog2;
+  int stage = 0, used = 0, empty = Shape::kStages;
+  uint32_t parity = 0;
+
+  /** Fills the stages that all lanes have left. */
+  __device__ __forceinline__ void refill() {
+    __syncwarp();
+#pragma unroll 1
+    for (; empty > 0; --empty) feed.issue();
+  }
+
+  template <int kSlices>
+  __device__ __forceinline__ void add(Part& part, const Query& query, const Keys& keys, int slice) {
+    Visible visible[kSlices];
+    uint32_t from[kSlices];
 #pragma unroll
-  for (int i = 0; i < kStages - 1; ++i) feed.issue();
-  int stage = 0;
+    for (int i = 0; i < kSlices; ++i) visible[i] = visibleIn(keys, slice + i);
+    source.await(stage, parity, visible);
+#pragma unroll
+    for (int i = 0; i < kSlices; ++i) {
+      from[i] = source.ring + stage * Shape::kStageBytes;
+      if (++stage == Shape::kStages) {
+        stage = 0;
+        parity ^= 1;
+      }
+    }
+    addSlices<kType, kDim, kTiles, kSlices, typename Shape::Rows>(part, query, from, scaleLog2, visible);
+    used += kSlices;
+    empty += kSlices;
+  }
+
+  __device__ __forceinline__ void addChunk(Part& part, const Query& query, const Segment& segment, int first, int end) {
+    part.clear();
+    int slice = segment.keys.firstSlice + first, last = segment.keys.firstSlice + end;
+#pragma unroll 1
+    while (slice < last) {
+      refill();
+      if (kStep<kTiles, Shape::kStages> == 2 && slice + 2 <= last) {
+        add<2>(part, query, segment.keys, slice);
+        slice += 2;
+      } else {
+        add<1>(part, query, segment.keys, slice);
+        slice += 1;
+      }
+    }
+    part.closeSum();
+  }
+};
+
+template <DType kType, int kDim, int kTiles, typename Source>
+__device__ __forceinline__ void attend(const Arguments& a, const CUtensorMap* map, uint8_t* mine, const Line& line,
+                                       int worker) {
+  using Shape = typename Source::Shape;
+  constexpr int kRingBytes = Shape::kStages * Shape::kStageBytes;
+  const Source source(a, map, ptx::sharedAddress(mine));
+  const Slots<kDim, kTiles> slots(a, line);
+  int lineEnd = line.start(worker + 1);
+  Segment segment = firstSegment(a, line.start(worker), lineEnd);
+  Feed<Source> feed(a, source, segment, lineEnd);
+  Reader<kType, kDim, kTiles, Source> reader{source, feed, a.scaleLog2};
+  reader.refill();
   for (; !segment.isEmpty(); advance(a, segment, lineEnd)) {
     uint32_t query[kDim / 16][kTiles][2];
     const Rows rows(a, segment);
     loadQuery<kDim, kTiles>(query, a, rows);
-    Part total;
-    int slot = 0;
+    State<kDim, kTiles> total;
+    int slot = slots.first(worker);
+#pragma unroll 1
     for (int first = segment.begin; first < segment.end; first += segment.chunk) {
-      Part part;
-      part.clear();
-      int end = min(first + segment.chunk, segment.end);
-      for (int slice = first; slice < end; ++slice) {
-        ptx::waitCopies<kStages - 2>();
-        __syncwarp();  // the slice is here for all lanes, and none still reads the stage that is filled next
-        feed.issue();
-        uint32_t keys = stages + stage * Ring<kDim>::kStageBytes;
-        addSlice<kType, kDim, kTiles>(part, query, keys, keys + Ring<kDim>::kSliceBytes, a.scaleLog2,
-                                      visibleIn(segment.keys, segment.keys.firstSlice + slice));
-        stage = stage + 1 == kStages ? 0 : stage + 1;
-      }
-      part.closeSum();
-      if (segment.begin > 0) slots.put(part, worker, ++slot);
+      State<kDim, kTiles> part;
+      reader.addChunk(part, query, segment, first, min(first + segment.chunk, segment.end));
+      if (segment.begin > 0) slots.put(part, ++slot);
       else if (first == 0) total = part;
       else total.fold(part);
     }
-    bool whole = segment.begin == 0 && segment.end == segment.keys.slices;
-    if (!whole) {
-      if (segment.begin == 0) slots.put(total, worker, 0);
-      if (!arriveLast(a, segment)) continue;
-      combine(total, slots, line, segment);
+    if (segment.begin == 0 && segment.end == segment.keys.slices) {
+      storeOutput<kType, kDim, kTiles>(total, a, rows);
+      continue;
     }
-    storeOutput(total, a, rows);
+    if (segment.begin == 0) slots.put(total, slot);
+    if (!arriveLast(a, segment)) continue;
+    bool idle = feed.isDrained(reader.used);  // then the ring is free, too
+    Landing landing{reinterpret_cast<float4*>(idle ? mine : mine + kRingBytes),
+                    idle ? kRingBytes + Shape::kLandingBytes : Shape::kLandingBytes};
+    combine<kType, kDim, kTiles>(slots, segment, landing);
   }
-  ptx::waitCopies<0>();
+  source.close();
 }
 
-#if defined(__CUDA_ARCH__)
-constexpr int kArchitecture = __CUDA_ARCH__ >= 900 ? 90 : 80;
+/** Of the code that this is compiled to: the kernel of the other source is left empty. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+constexpr bool kHasTensorCopies = true;
 #else
-constexpr int kArchitecture = 80;
+constexpr bool kHasTensorCopies = false;
 #endif
 
-template <DType kType, int kDim, int kTiles>
-__global__ void __launch_bounds__(Ring<kDim>::kWarps * 32, 1) splitKernel(const __grid_constant__ Arguments a) {
-  extern __shared__ __align__(16) uint8_t ring[];
-  constexpr int kStages = Ring<kDim>::stages(kArchitecture);
-  int warp = threadIdx.x / 32;
-  const Line line = lineOf(a, Ring<kDim>::kWarps);
-  int worker = static_cast<int>(blockIdx.x) + warp * static_cast<int>(gridDim.x);
-  if (worker >= line.workers) return;
-  uint32_t stages = ptx::sharedAddress(ring) + warp * kStages * Ring<kDim>::kStageBytes;
-  attend<kType, kDim, kTiles, kStages>(a, stages, line, worker);
+template <DType kType, int kDim, int kTiles, typename Source>
+__global__ void __launch_bounds__(Source::Shape::kWarps * 32, 1)
+    splitKernel(const __grid_constant__ Arguments a, const __grid_constant__ CUtensorMap map) {
+  if constexpr (Source::kTensor == (kHasTensorCopies && kDim % 64 == 0)) {
+    extern __shared__ uint8_t shared[];
+    using Shape = typename Source::Shape;
+    int warp = threadIdx.x / 32;
+    const Line line = lineOf(a, Shape::kWarps);
+    int worker = static_cast<int>(blockIdx.x) + warp * static_cast<int>(gridDim.x);
+    if (worker >= min(line.workers, line.total)) return;  // the first slices go to the first workers, one each
+    uint8_t* aligned = shared + (1024 - ptx::sharedAddress(shared) % 1024) % 1024;
+    attend<kType, kDim, kTiles, Source>(a, &map, aligned + warp * Shape::kWarpBytes, line, worker);
+  }
 }
 
 }  // namespace octavo::cuda::split

@@ -2,8 +2,8 @@
 
 namespace octavo::cuda::split {
 
-void launchBf16(const Arguments& a, int architecture, int blocks, cudaStream_t stream) {
-  launchType<DType::kBF16>(a, architecture, blocks, stream);
+void launchBf16(const Arguments& a, const KvCacheView& cache, int architecture, int blocks, cudaStream_t stream) {
+  launchType<DType::kBF16>(a, cache, architecture, blocks, stream);
 }
 
 }  // namespace octavo::cuda::split

@@ -2,8 +2,8 @@
 
 namespace octavo::cuda::split {
 
-void launchF16(const Arguments& a, int architecture, int blocks, cudaStream_t stream) {
-  launchType<DType::kF16>(a, architecture, blocks, stream);
+void launchF16(const Arguments& a, const KvCacheView& cache, int architecture, int blocks, cudaStream_t stream) {
+  launchType<DType::kF16>(a, cache, architecture, blocks, stream);
 }
 
 }  // namespace octavo::cuda::split

@@ -21,12 +21,15 @@ struct Arguments {
   AttentionBatch batch;
   float scaleLog2;    // scale · log2(e): scores are kept in log2
   int32_t window;
+  int32_t blockShift;  // log2 of the slices in a cache block
   int32_t groupSize;  // query heads a KV head
   int32_t headShare;  // of these, in one item
   int32_t shares;     // items a KV head
-  int32_t* arrivals;  // [sequences, kvHeads · shares] chunks that have arrived; all zero between launches
-  float4* partials;   // [workers, slots] parts of items
-  int32_t slots;      // a worker: most chunks of an item
+  int32_t* arrivals;   // [sequences, kvHeads · shares] chunks that have arrived; all zero between launches
+  float4* partials;    // [workers, slots] pieces of items
+  int32_t slots;       // a worker: most chunks of an item
+  int32_t layer;
+  int32_t planes;      // of keys or values in a block: 2 · layers
 };
 
 /** Short contexts are cut finely, so that one sequence fills the card; none is cut into more than kMaxChunks. */
@@ -53,13 +56,16 @@ struct Keys {
 
 /** The line of all slices and its equal parts. */
 struct Line {
-  int64_t total;
-  int workers;
+  int total, workers;
+  int quotient, remainder;  // of total by workers
 
-  __device__ __forceinline__ int64_t start(int worker) const { return worker * total / workers; }
+  __device__ __forceinline__ Line(int total, int workers)
+      : total(total), workers(workers), quotient(total / workers), remainder(total - quotient * workers) {}
+  __device__ __forceinline__ int start(int worker) const { return worker * quotient + min(worker, remainder); }
   /** The worker in whose part a position lies. */
-  __device__ __forceinline__ int workerAt(int64_t position) const {
-    return static_cast<int>(((position + 1) * workers - 1) / total);
+  __device__ __forceinline__ int workerAt(int position) const {
+    int longer = remainder * (quotient + 1);
+    return position < longer ? position / (quotient + 1) : remainder + (position - longer) / quotient;
   }
 };
 
@@ -68,29 +74,29 @@ struct Segment {
   int sequence, item;
   int begin, end;    // counted from the item's first slice
   int chunk;         // slices a chunk
-  int64_t position;  // of the item's first slice on the line
+  int position;      // of the item's first slice on the line
   Keys keys;
 
   __device__ __forceinline__ bool isEmpty() const { return begin >= end; }
   __device__ __forceinline__ int chunks() const { return (keys.slices + chunk - 1) / chunk; }
   /** Chunks of the item that start before `at` on the line. */
-  __device__ __forceinline__ int chunksBefore(int64_t at) const {
-    int64_t slices = at - position;
+  __device__ __forceinline__ int chunksBefore(int at) const {
+    int slices = at - position;
     if (slices <= 0) return 0;
-    return slices >= keys.slices ? chunks() : (static_cast<int>(slices) + chunk - 1) / chunk;
+    return slices >= keys.slices ? chunks() : (slices + chunk - 1) / chunk;
   }
 };
 
 __device__ __forceinline__ int itemsOf(const Arguments& a) { return a.cache.kvHeads * a.shares; }
 
 /** Sets begin and end for an item from its chunk `first` up to the line's position `lineEnd`. */
-__device__ __forceinline__ void takeChunks(Segment& segment, int first, int64_t lineEnd) {
+__device__ __forceinline__ void takeChunks(Segment& segment, int first, int lineEnd) {
   segment.begin = first * segment.chunk;
   segment.end = min(segment.keys.slices, segment.chunksBefore(lineEnd) * segment.chunk);
 }
 
 /** The item that follows; empty when it starts at or past `lineEnd`. */
-__device__ __forceinline__ void advance(const Arguments& a, Segment& segment, int64_t lineEnd) {
+__device__ __forceinline__ void advance(const Arguments& a, Segment& segment, int lineEnd) {
   segment.position += segment.keys.slices;
   if (segment.position >= lineEnd) {
     segment.begin = segment.end = 0;
@@ -112,33 +118,30 @@ __device__ __forceinline__ int sumOverWarp(int value) {
   return value;
 }
 
-/** The first segment of a worker whose part of the line is [lineStart, lineEnd), by a whole warp. */
-__device__ __forceinline__ Segment firstSegment(const Arguments& a, int64_t lineStart, int64_t lineEnd) {
+/** The first segment of the worker whose part of the line is [lineStart, lineEnd), by a whole warp. */
+__device__ __forceinline__ Segment firstSegment(const Arguments& a, int lineStart, int lineEnd) {
   int lane = threadIdx.x % 32, items = itemsOf(a);
-  int64_t before = 0;  // slices of all items in earlier sequences
-  int sequence = 0;
+  int sequence = 0, before = 0;  // slices of all items in earlier sequences
   for (int first = 0;; first += 32) {
-    int slices = first + lane < a.batch.sequences ? Keys(a, first + lane).slices : 0;
+    int slices = first + lane < a.batch.sequences ? Keys(a, first + lane).slices * items : 0;
     int sum = slices;
 #pragma unroll
     for (int offset = 1; offset < 32; offset <<= 1) {
       int below = __shfl_up_sync(0xffffffffu, sum, offset);
       if (lane >= offset) sum += below;
     }
-    unsigned past = __ballot_sync(0xffffffffu, before + static_cast<int64_t>(sum) * items > lineStart);
+    unsigned past = __ballot_sync(0xffffffffu, before + sum > lineStart);
     if (past != 0) {
       int found = __ffs(static_cast<int>(past)) - 1;
       sequence = first + found;
-      before += static_cast<int64_t>(__shfl_sync(0xffffffffu, sum - slices, found)) * items;
+      before += __shfl_sync(0xffffffffu, sum - slices, found);
       break;
     }
-    before += static_cast<int64_t>(__shfl_sync(0xffffffffu, sum, 31)) * items;
+    before += __shfl_sync(0xffffffffu, sum, 31);
   }
   Keys keys(a, sequence);
-  int64_t offset = lineStart - before;
-  int item = static_cast<int>(offset / keys.slices);
-  Segment segment{sequence, item, 0, 0, chunkSlices(keys.slices), before, keys};
-  segment.position += static_cast<int64_t>(item) * keys.slices;
+  int item = (lineStart - before) / keys.slices;
+  Segment segment{sequence, item, 0, 0, chunkSlices(keys.slices), before + item * keys.slices, keys};
   takeChunks(segment, segment.chunksBefore(lineStart), lineEnd);
   if (segment.begin >= segment.keys.slices) advance(a, segment, lineEnd);
   return segment;

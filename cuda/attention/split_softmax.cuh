@@ -33,6 +33,19 @@ struct State {
     }
   }
 
+  __device__ __forceinline__ void scale(const float (&corrections)[kTiles][2]) {
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+      sum[tile][0] *= corrections[tile][0];
+      sum[tile][1] *= corrections[tile][1];
+#pragma unroll
+      for (int m = 0; m < kDim / 16; ++m) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) values[m][tile][i] *= corrections[tile][i & 1];
+      }
+    }
+  }
+
   /** Folds the state of the keys that follow these into this one. */
   __device__ __forceinline__ void fold(const State& next) {
 #pragma unroll
@@ -85,25 +98,6 @@ struct State {
       }
     }
   }
-
-  __device__ __forceinline__ void load(const float4* at, int stride) {
-#pragma unroll
-    for (int tile = 0; tile < kTiles; ++tile) {
-      float4 head = __ldcg(at + tile * stride);
-      maximum[tile][0] = head.x;
-      maximum[tile][1] = head.y;
-      sum[tile][0] = head.z;
-      sum[tile][1] = head.w;
-#pragma unroll
-      for (int m = 0; m < kDim / 16; ++m) {
-        float4 v = __ldcg(at + (kTiles + m * kTiles + tile) * stride);
-        values[m][tile][0] = v.x;
-        values[m][tile][1] = v.y;
-        values[m][tile][2] = v.z;
-        values[m][tile][3] = v.w;
-      }
-    }
-  }
 };
 
 template <DType kType>
@@ -123,21 +117,40 @@ struct Visible {
   __device__ __forceinline__ bool all() const { return first <= 0 && end >= 16; }
 };
 
-/** Rows of a slice in shared memory are padded by 16 bytes: eight of them then lie in different banks. */
+/** Where the 16-byte chunks of a slice's rows lie in shared memory: eight rows of a column in different banks. */
+template <int kDim, bool kSwizzled>
+struct SliceRows;
+
+/** Padded by a chunk. */
 template <int kDim>
-constexpr int kRowBytes = kDim * 2 + 16;
+struct SliceRows<kDim, false> {
+  static constexpr int kRowBytes = kDim * 2 + 16, kBytes = 16 * kRowBytes;
+  static __device__ __forceinline__ uint32_t at(int row, int chunk) { return row * kRowBytes + chunk * 16; }
+  /** Two chunks are a step. `from`: of step 0. */
+  static __device__ __forceinline__ uint32_t step(uint32_t from, int step) { return from + step * 32; }
+};
+
+/** In boxes of 64 columns, the chunks of a row XOR-swizzled by the row; the slice starts at a multiple of 1024. */
+template <int kDim>
+struct SliceRows<kDim, true> {
+  static constexpr int kBytes = 16 * kDim * 2;
+  static __device__ __forceinline__ uint32_t at(int row, int chunk) { return row * 128 + ((chunk ^ (row & 7)) << 4); }
+  static __device__ __forceinline__ uint32_t step(uint32_t from, int step) {
+    return (from ^ ((step & 3) * 32)) + step / 4 * 2048;
+  }
+};
 
 /** Scores Sᵀ[16 keys, rows] in log2 units, −inf where a key is not visible. */
-template <DType kType, int kDim, int kTiles>
+template <DType kType, int kDim, int kTiles, typename SliceRows>
 __device__ __forceinline__ void score(float (&scores)[kTiles][4], const uint32_t (&query)[kDim / 16][kTiles][2],
                                       uint32_t keys, float scaleLog2, Visible visible) {
   int lane = threadIdx.x % 32;
-  uint32_t from = keys + (lane & 15) * kRowBytes<kDim> + (lane >> 4) * 16;
+  uint32_t from = keys + SliceRows::at(lane & 15, lane >> 4);
   float halves[2][kTiles][4] = {};  // two chains of products: each waits for its own last only
 #pragma unroll
   for (int step = 0; step < kDim / 16; ++step) {
     uint32_t k[4];
-    ptx::loadMatrices(k, from + step * 32);
+    ptx::loadMatrices(k, SliceRows::step(from, step));
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
       ptx::multiplyAdd<kType>(halves[step & 1][tile], k, query[step][tile][0], query[step][tile][1]);
@@ -154,69 +167,79 @@ __device__ __forceinline__ void score(float (&scores)[kTiles][4], const uint32_t
   }
 }
 
-/** Adds one slice to a chunk. `keys`, `values`: shared addresses of [16, kDim], what is not visible being finite. */
-template <DType kType, int kDim, int kTiles>
-__device__ __forceinline__ void addSlice(State<kDim, kTiles>& state, const uint32_t (&query)[kDim / 16][kTiles][2],
-                                         uint32_t keys, uint32_t values, float scaleLog2, Visible visible) {
-  float scores[kTiles][4];
-  score<kType, kDim, kTiles>(scores, query, keys, scaleLog2, visible);
-  // The weights enter the second product as value and remainder: nothing is rounded to 16 bits on the way.
-  uint32_t weights[kTiles][2], rests[kTiles][2];
-  bool grew = false;
-  float corrections[kTiles][2];
-#pragma unroll
-  for (int tile = 0; tile < kTiles; ++tile) {
-    float base[2];
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      float most = fmaxf(scores[tile][r], scores[tile][r + 2]);
-#pragma unroll
-      for (int offset = 4; offset < 32; offset <<= 1) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, offset));
-      most = fmaxf(most, state.maximum[tile][r]);
-      base[r] = most == -INFINITY ? 0.0f : most;  // nothing seen yet: every weight below is 0
-      corrections[tile][r] = exp2f(state.maximum[tile][r] - base[r]);
-      grew |= most != state.maximum[tile][r];
-      state.maximum[tile][r] = most;
-    }
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      float low = exp2f(scores[tile][half * 2] - base[0]), high = exp2f(scores[tile][half * 2 + 1] - base[1]);
-      float roundedLow, roundedHigh;
-      uint32_t pair = packPair<kType>(low, high);
-      unpackPair<kType>(pair, roundedLow, roundedHigh);
-      weights[tile][half] = ptx::transposeMatrix(pair);
-      rests[tile][half] = ptx::transposeMatrix(packPair<kType>(low - roundedLow, high - roundedHigh));
-      scores[tile][half * 2] = low;
-      scores[tile][half * 2 + 1] = high;
-    }
-  }
-  if (__any_sync(0xffffffffu, grew)) {
+/** Of the keys of kSlices slices: scores, then weights and their sum. */
+template <DType kType, int kDim, int kTiles, int kSlices>
+struct Weights {
+  float scores[kSlices][kTiles][4];
+  uint32_t rounded[kSlices][kTiles][2];  // transposed
+
+  /** Raises the state to the maximum of these scores and makes weights of them. */
+  __device__ __forceinline__ void enter(State<kDim, kTiles>& state) {
+    bool grew = false;
+    float corrections[kTiles][2];
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
-      state.sum[tile][0] *= corrections[tile][0];
-      state.sum[tile][1] *= corrections[tile][1];
+      float base[2];
 #pragma unroll
-      for (int m = 0; m < kDim / 16; ++m) {
+      for (int r = 0; r < 2; ++r) {
+        float most = fmaxf(scores[0][tile][r], scores[0][tile][r + 2]);
 #pragma unroll
-        for (int i = 0; i < 4; ++i) state.values[m][tile][i] *= corrections[tile][i & 1];
+        for (int i = 1; i < kSlices; ++i) most = fmaxf(most, fmaxf(scores[i][tile][r], scores[i][tile][r + 2]));
+#pragma unroll
+        for (int offset = 4; offset < 32; offset <<= 1) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, offset));
+        most = fmaxf(most, state.maximum[tile][r]);
+        base[r] = most == -INFINITY ? 0.0f : most;  // nothing seen yet: every weight below is 0
+        corrections[tile][r] = exp2f(state.maximum[tile][r] - base[r]);
+        grew |= most != state.maximum[tile][r];
+        state.maximum[tile][r] = most;
+      }
+#pragma unroll
+      for (int i = 0; i < kSlices; ++i) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          float low = exp2f(scores[i][tile][half * 2] - base[0]), high = exp2f(scores[i][tile][half * 2 + 1] - base[1]);
+          uint32_t pair = packPair<kType>(low, high);
+          rounded[i][tile][half] = ptx::transposeMatrix(pair);
+          scores[i][tile][half * 2] = low;
+          scores[i][tile][half * 2 + 1] = high;
+        }
+      }
+    }
+    if (__any_sync(0xffffffffu, grew)) state.scale(corrections);
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+      for (int i = 0; i < kSlices; ++i) {
+        state.sum[tile][0] += scores[i][tile][0] + scores[i][tile][2];
+        state.sum[tile][1] += scores[i][tile][1] + scores[i][tile][3];
       }
     }
   }
+};
+
+/** Adds slices to a chunk. `keys`: shared addresses of their keys; the values follow, finite where not visible. */
+template <DType kType, int kDim, int kTiles, int kSlices, typename SliceRows>
+__device__ __forceinline__ void addSlices(State<kDim, kTiles>& state, const uint32_t (&query)[kDim / 16][kTiles][2],
+                                          const uint32_t (&keys)[kSlices], float scaleLog2,
+                                          const Visible (&visible)[kSlices]) {
+  Weights<kType, kDim, kTiles, kSlices> weights;
 #pragma unroll
-  for (int tile = 0; tile < kTiles; ++tile) {
-    state.sum[tile][0] += scores[tile][0] + scores[tile][2];
-    state.sum[tile][1] += scores[tile][1] + scores[tile][3];
+  for (int i = 0; i < kSlices; ++i) {
+    score<kType, kDim, kTiles, SliceRows>(weights.scores[i], query, keys[i], scaleLog2, visible[i]);
   }
+  weights.enter(state);
   int lane = threadIdx.x % 32;
-  uint32_t from = values + ((lane & 7) + (lane >> 4) * 8) * kRowBytes<kDim> + ((lane >> 3) & 1) * 16;
+  uint32_t offset = SliceRows::kBytes + SliceRows::at((lane & 7) + (lane >> 4) * 8, (lane >> 3) & 1);
 #pragma unroll
-  for (int m = 0; m < kDim / 16; ++m) {
-    uint32_t v[4];
-    ptx::loadMatricesTransposed(v, from + m * 32);
+  for (int i = 0; i < kSlices; ++i) {
 #pragma unroll
-    for (int tile = 0; tile < kTiles; ++tile) {
-      ptx::multiplyAdd<kType>(state.values[m][tile], v, weights[tile][0], weights[tile][1]);
-      ptx::multiplyAdd<kType>(state.values[m][tile], v, rests[tile][0], rests[tile][1]);
+    for (int m = 0; m < kDim / 16; ++m) {
+      uint32_t v[4];
+      ptx::loadMatricesTransposed(v, SliceRows::step(keys[i] + offset, m));
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        ptx::multiplyAdd<kType>(state.values[m][tile], v, weights.rounded[i][tile][0], weights.rounded[i][tile][1]);
+      }
     }
   }
 }

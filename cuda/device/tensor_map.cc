@@ -3,6 +3,7 @@
 #include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <string>
 
 #include "base/error.h"
@@ -23,24 +24,53 @@ PFN_cuTensorMapEncodeTiled_v12000 findEncoder() {
   throw Error(ErrorCode::kDeviceFailed, "the CUDA driver has no cuTensorMapEncodeTiled; it is of CUDA 12.0 and later");
 }
 
+/** Dimensions from the innermost, strides in bytes of all but that. */
+template <size_t kRank>
+struct Tensor {
+  void* data;
+  DType dtype;
+  cuuint64_t dimensions[kRank], strides[kRank - 1];
+  cuuint32_t box[kRank];
+};
+
+template <size_t kRank>
+CUtensorMap encode(const Tensor<kRank>& tensor) {
+  static const PFN_cuTensorMapEncodeTiled_v12000 encoder = findEncoder();
+  CUtensorMap map;
+  cuuint32_t steps[kRank];
+  std::fill(steps, steps + kRank, 1u);
+  const auto type =
+      tensor.dtype == DType::kBF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+  const CUresult result = encoder(&map, type, kRank, tensor.data, tensor.dimensions, tensor.strides, tensor.box, steps,
+                                  CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result == CUDA_SUCCESS) return map;
+  std::string shape;
+  for (cuuint64_t dimension : tensor.dimensions) shape = std::to_string(dimension) + (shape.empty() ? "" : " × ") + shape;
+  throw Error(ErrorCode::kDeviceFailed, "the driver refused to describe a tensor of " + shape + ", rows " +
+                                            std::to_string(tensor.strides[0]) + " bytes apart (CUresult " +
+                                            std::to_string(static_cast<int>(result)) + ")");
+}
+
 }  // namespace
 
 CUtensorMap tensorMapOf(const Matrix& matrix, int boxRows) {
-  static const PFN_cuTensorMapEncodeTiled_v12000 encode = findEncoder();
-  CUtensorMap map;
-  const cuuint64_t dimensions[] = {static_cast<cuuint64_t>(matrix.columns), static_cast<cuuint64_t>(matrix.rows)};
-  const cuuint64_t strides[] = {static_cast<cuuint64_t>(matrix.stride) * 2};
-  const cuuint32_t box[] = {kBoxColumns, static_cast<cuuint32_t>(boxRows)}, steps[] = {1, 1};
-  const auto type =
-      matrix.dtype == DType::kBF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-  const CUresult result = encode(&map, type, 2, matrix.data, dimensions, strides, box, steps,
-                                 CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                                 CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (result == CUDA_SUCCESS) return map;
-  throw Error(ErrorCode::kDeviceFailed, "the driver refused to describe a matrix of " + std::to_string(matrix.rows) +
-                                            " × " + std::to_string(matrix.columns) + ", stride " +
-                                            std::to_string(matrix.stride) + " (CUresult " +
-                                            std::to_string(static_cast<int>(result)) + ")");
+  return encode<2>({matrix.data,
+                    matrix.dtype,
+                    {static_cast<cuuint64_t>(matrix.columns), static_cast<cuuint64_t>(matrix.rows)},
+                    {static_cast<cuuint64_t>(matrix.stride) * 2},
+                    {kBoxColumns, static_cast<cuuint32_t>(boxRows)}});
+}
+
+CUtensorMap tensorMapOf(const KvCacheView& cache, int boxTokens) {
+  const auto rows = static_cast<cuuint64_t>(cache.kvHeads) * static_cast<cuuint64_t>(cache.blockSize);
+  const auto rowBytes = static_cast<cuuint64_t>(cache.headDim) * 2, boxes = rowBytes / (kBoxColumns * 2);
+  const auto planes = static_cast<cuuint64_t>(cache.blocks) * static_cast<cuuint64_t>(cache.layers) * 2;
+  return encode<4>({cache.data,
+                    cache.dtype,
+                    {kBoxColumns, rows, boxes, planes},
+                    {rowBytes, kBoxColumns * 2, rows * rowBytes},
+                    {kBoxColumns, static_cast<cuuint32_t>(boxTokens), static_cast<cuuint32_t>(boxes), 2}});
 }
 
 }  // namespace octavo::cuda

@@ -14,4 +14,11 @@ namespace octavo::cuda {
  */
 CUtensorMap tensorMapOf(const Matrix& matrix, int boxRows);
 
+/**
+ * All of a paged cache whose dim is a multiple of 64, in boxes of the keys and the values of boxTokens tokens of one
+ * head: coordinates (0, head · blockSize + token, 0, (block · layers + layer) · 2). In shared memory the keys come
+ * first; both in rows as above, 64 columns after the other.
+ */
+CUtensorMap tensorMapOf(const KvCacheView& cache, int boxTokens);
+
 }  // namespace octavo::cuda

@@ -19,6 +19,15 @@ __device__ __forceinline__ void loadTile(uint32_t to, const CUtensorMap* map, ui
       "[%0], [%1, {%3, %4}], [%2];" ::"r"(to), "l"(map), "r"(barrier), "r"(column), "r"(row) : "memory");
 }
 
+/** The same for a map of four dimensions. One thread. */
+__device__ __forceinline__ void loadTile(uint32_t to, const CUtensorMap* map, uint32_t barrier, int x, int y, int z,
+                                         int w) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(to), "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w)
+      : "memory");
+}
+
 /** Shared memory to the box at (column, row); what lies outside the matrix is not written. One thread. */
 __device__ __forceinline__ void storeTile(const CUtensorMap* map, uint32_t from, int column, int row) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map),
@@ -35,5 +44,10 @@ __device__ __forceinline__ void waitStoresRead() {
 
 /** Orders this thread's writes to shared memory before copies that others start after a barrier. */
 __device__ __forceinline__ void fenceForCopies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+/** 16 bytes of zeros to shared memory. */
+__device__ __forceinline__ void storeZeros(uint32_t to) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};" ::"r"(to), "r"(0) : "memory");
+}
 
 }  // namespace octavo::cuda::ptx
