@@ -32,8 +32,8 @@ bool canSplitDecode(const PagedAttention& attention) {
   const AttentionScratch& scratch = attention.scratch;
   return scratch.data != nullptr && attention.batch.sequences <= scratch.maxSequences &&
          attention.batch.maxContextLength <= scratch.maxContextLength && layoutOf(attention).bytes > 0 &&
-         attention.query.dtype == attention.cache.dtype && attention.out.dtype == attention.cache.dtype && isChunked(attention.query) &&
-         isChunked(attention.cache.data, attention.cache.headDim, 0);
+         attention.query.dtype == attention.cache.dtype && attention.out.dtype == attention.cache.dtype &&
+         isChunked(attention.query) && isChunked(attention.cache.data, attention.cache.headDim, 0);
 }
 
 void launchSplitDecode(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream) {

@@ -20,7 +20,7 @@ template <DType kType, int kDim, int kTiles>
 void launchDim(const Arguments& a, const KvCacheView& cache, int architecture, int blocks, cudaStream_t stream) {
   if constexpr (kDim % 64 == 0) {
     if (architecture >= 90) {
-      const CUtensorMap map = tensorMapOf(cache, kSliceKeys);
+      const CUtensorMap map = cacheMapOf(cache, kSliceKeys);
       return launchShape<kType, kDim, kTiles, TensorSource<kDim>>(a, map, blocks, stream);
     }
   }

@@ -46,7 +46,7 @@ CUtensorMap encode(const Tensor<kRank>& tensor) {
                                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result == CUDA_SUCCESS) return map;
   std::string shape;
-  for (cuuint64_t dimension : tensor.dimensions) shape = std::to_string(dimension) + (shape.empty() ? "" : " × ") + shape;
+  for (cuuint64_t size : tensor.dimensions) shape = std::to_string(size) + (shape.empty() ? "" : " × ") + shape;
   throw Error(ErrorCode::kDeviceFailed, "the driver refused to describe a tensor of " + shape + ", rows " +
                                             std::to_string(tensor.strides[0]) + " bytes apart (CUresult " +
                                             std::to_string(static_cast<int>(result)) + ")");
@@ -62,7 +62,7 @@ CUtensorMap tensorMapOf(const Matrix& matrix, int boxRows) {
                     {kBoxColumns, static_cast<cuuint32_t>(boxRows)}});
 }
 
-CUtensorMap tensorMapOf(const KvCacheView& cache, int boxTokens) {
+CUtensorMap cacheMapOf(const KvCacheView& cache, int boxTokens) {
   const auto rows = static_cast<cuuint64_t>(cache.kvHeads) * static_cast<cuuint64_t>(cache.blockSize);
   const auto rowBytes = static_cast<cuuint64_t>(cache.headDim) * 2, boxes = rowBytes / (kBoxColumns * 2);
   const auto planes = static_cast<cuuint64_t>(cache.blocks) * static_cast<cuuint64_t>(cache.layers) * 2;

@@ -19,6 +19,6 @@ CUtensorMap tensorMapOf(const Matrix& matrix, int boxRows);
  * head: coordinates (0, head · blockSize + token, 0, (block · layers + layer) · 2). In shared memory the keys come
  * first; both in rows as above, 64 columns after the other.
  */
-CUtensorMap tensorMapOf(const KvCacheView& cache, int boxTokens);
+CUtensorMap cacheMapOf(const KvCacheView& cache, int boxTokens);
 
 }  // namespace octavo::cuda
