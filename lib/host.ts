@@ -28,8 +28,8 @@ export interface HostMemory {
   maxEvents: number
   oomKills: number
   /**
-   * 'none': nothing to do. 'tight': one request at a time is admitted, and page cache of the checkpoint and free heap
-   * were given back. 'critical': new requests are refused with OCTAVO_OUT_OF_MEMORY too. What runs goes on.
+   * 'none': nothing to do. 'tight': one request at a time is admitted, and kept pinned buffers, page cache of the
+   * checkpoint and free heap were given back. 'critical': new requests are refused with OCTAVO_OUT_OF_MEMORY too. What runs goes on.
    */
   level: 'none' | 'tight' | 'critical'
   /** The last 64. */

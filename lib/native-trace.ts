@@ -132,4 +132,6 @@ export interface NativeLeakReport {
   events: number
   graphs: number
   pinned: number
+  /** Of `pinned`, buffers that are kept for the next request. */
+  pinnedKept: number
 }

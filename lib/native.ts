@@ -109,7 +109,9 @@ export interface NativeEngineOptions {
     kvPagesUntil?: number
     /** The KV cache as on a device that cannot map pages: all of it held from the load. */
     inelasticKv?: boolean
-    /** Without a request, until KV pages without a block go back. */
+    /** Region pinned may hold as much beyond its plan, in buffers that are kept. */
+    pinnedSpare?: number
+    /** Without a request, until KV pages without a block and kept pinned buffers go back. */
     idleMilliseconds?: number
   }
 }

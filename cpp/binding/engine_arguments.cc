@@ -31,6 +31,7 @@ EngineTesting readTesting(const Fields& testing) {
   if (testing.has("kvPages")) read.kvPages = testing.size("kvPages");
   if (testing.has("kvPagesUntil")) read.kvPagesUntil = testing.size("kvPagesUntil");
   if (testing.has("inelasticKv")) read.inelasticKv = testing.flag("inelasticKv");
+  if (testing.has("pinnedSpare")) read.pinnedSpare = testing.size("pinnedSpare");
   if (testing.has("idleMilliseconds")) read.idleMilliseconds = testing.int32("idleMilliseconds");
   if (testing.has("stepMicroseconds")) read.stepMicroseconds = testing.int32("stepMicroseconds");
   return read;

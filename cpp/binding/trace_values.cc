@@ -216,6 +216,7 @@ Napi::Object makeLeaks(Napi::Env env, const LeakReport& report) {
   made.Set("events", number(report.events));
   made.Set("graphs", number(report.graphs));
   made.Set("pinned", number(report.pinned));
+  made.Set("pinnedKept", number(report.pinnedKept));
   return made;
 }
 

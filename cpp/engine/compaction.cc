@@ -56,7 +56,7 @@ bool Engine::State::compactForCallers(std::unique_lock<std::mutex>& lock) {
   return false;
 }
 
-/** An engine without requests that stays so for a while keeps no page that it does not need. */
+/** An engine without requests that stays so for a while keeps no page and no pinned buffer that it does not need. */
 void Engine::State::tidyWhenIdle(std::unique_lock<std::mutex>& lock) {
   const auto idle = std::chrono::milliseconds(options.testing.idleMilliseconds);
   const auto isWanted = [this] { return changed || stopping; };
@@ -71,6 +71,7 @@ void Engine::State::tidyWhenIdle(std::unique_lock<std::mutex>& lock) {
       }
     }
     trimPages();
+    allocator->trimPinned();
   } catch (const Error& error) {
     failAll(error);
   }

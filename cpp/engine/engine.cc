@@ -180,6 +180,7 @@ void Engine::State::close() {
   runner.reset();
   cache.reset();
   weights.reset();
+  allocator->trimPinned();
   try {
     requireEmpty(*allocator);
   } catch (const Error& error) {

@@ -33,7 +33,8 @@ struct EngineTesting {
   uint64_t kvPages = 0;           // up to and without step kvPagesUntil there is memory for so many KV pages alone
   uint64_t kvPagesUntil = 0;
   bool inelasticKv = false;       // as on a device that cannot map pages
-  int32_t idleMilliseconds = 1000;  // without a request, until KV pages without a block go back
+  size_t pinnedSpare = 0;         // region pinned may hold as much beyond its plan, in buffers that are kept
+  int32_t idleMilliseconds = 1000;  // without a request, until KV pages without a block and kept buffers go back
 };
 
 struct EngineOptions {
@@ -117,6 +118,7 @@ struct LeakReport {
   std::vector<StackFrames> stacks;  // of each leak; empty where it is not known
   int64_t nowNanoseconds = 0;       // of the leaks' clock
   int64_t streams = 0, events = 0, graphs = 0, pinned = 0;  // alive on the device
+  int64_t pinnedKept = 0;  // of these, buffers that nobody holds: kept for the next request
 };
 
 /**

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "memory/format_bytes.h"
 #include "model/checkpoint_files.h"
 
 #if defined(__GLIBC__)
@@ -68,8 +69,10 @@ void HostWatch::poll() {
   if (now > before) giveBack(now, reading.memory.freeBytes);
 }
 
-/** What costs nobody anything: the cache of files that were read, and heap that the allocator keeps for later. */
+/** What costs nobody anything: buffers and heap that are kept for later, and the cache of files that were read. */
 void HostWatch::giveBack(PressureLevel level, size_t freeBytes) {
+  const size_t unpinned = options_.unpin ? options_.unpin() : 0;
+  if (unpinned > 0) note(level, "gave " + formatBytes(unpinned) + " of pinned buffers back", freeBytes);
   try {
     const CheckpointFiles files(options_.files);
     for (size_t index = 0; index < files.count(); ++index) {

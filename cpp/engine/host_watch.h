@@ -39,6 +39,8 @@ class HostWatch {
     bool polls = true;                // from a thread, twice a second; else `poll` is called
     std::vector<std::string> files;   // the checkpoint, whose page cache can be given back
     std::shared_ptr<Clock> clock;
+    /** Gives page-locked buffers that are kept for later back, and says how many bytes. Any thread calls it. */
+    std::function<size_t()> unpin;
     /** Called when the level changes, with the watch's lock not held; the reason is a clause. */
     std::function<void(PressureLevel, const std::string& reason)> changed;
   };

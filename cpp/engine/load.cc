@@ -65,6 +65,7 @@ void Engine::State::open(std::shared_ptr<Device> device, const WeightManifest& m
   requireNotCancelled(cancelled);
 
   allocator->failAfter(options.testing.failAllocation);
+  allocator->keepPinned(plan.pinnedLimitBytes);
   // What loading holds beside the weights goes before activations and KV come.
   setLimits(plan.loading);
   StreamOptions stream;
@@ -89,7 +90,7 @@ void Engine::State::open(std::shared_ptr<Device> device, const WeightManifest& m
 void Engine::State::setLimits(const std::vector<PlanItem>& current) {
   for (const Region region : kArenas) allocator->setLimit(region, plan.regionBytes(region));
   for (const Region region : {Region::kWorkspace, Region::kPinned}) {
-    size_t bytes = 0;
+    size_t bytes = region == Region::kPinned ? options.testing.pinnedSpare : 0;
     for (const PlanItem& item : current) bytes += item.region == region ? item.bytes : 0;
     allocator->setLimit(region, bytes);
   }

@@ -75,7 +75,7 @@ int64_t askedBlocks(const EngineOptions& options, size_t blockBytes) {
 }
 
 void addItem(MemoryPlan& plan, Region region, const char* tag, size_t bytes) {
-  plan.items.push_back({region, tag, DeviceAllocator::rounded(bytes)});
+  plan.items.push_back({region, tag, DeviceAllocator::rounded(region, bytes)});
 }
 
 /** What does not depend on the size of the KV cache. */

@@ -10,6 +10,7 @@ void Engine::State::watchHost(const WeightManifest& manifest) {
   watch.polls = options.testing.hostRoot.empty();
   watch.files = manifest.files;
   watch.clock = clock;
+  watch.unpin = [this] { return allocator->trimPinned(); };
   watch.changed = [this](PressureLevel level, const std::string& reason) { feelPressure(level, reason); };
   host = std::make_unique<HostWatch>(std::move(watch));
 }

@@ -42,6 +42,7 @@ LeakReport Engine::leaks() {
   report.events = objects.count(ObjectKind::kEvent);
   report.graphs = objects.count(ObjectKind::kGraph);
   report.pinned = objects.count(ObjectKind::kPinned);
+  report.pinnedKept = static_cast<int64_t>(state_->allocator->pinnedKept().buffers);
   for (const Leak& leak : report.leaks) report.stacks.push_back(trace.stacks[leak.stack]);
   return report;
 }

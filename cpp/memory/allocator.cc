@@ -19,14 +19,25 @@ std::shared_ptr<DeviceAllocator> DeviceAllocator::create(std::shared_ptr<Device>
 }
 
 DeviceAllocator::DeviceAllocator(std::shared_ptr<Device> device)
-    : device_(std::move(device)), deviceMemory_(*device_), pinnedMemory_(*device_, DeviceMemoryKind::kPinnedHost) {
+    : device_(std::move(device)),
+      deviceMemory_(*device_),
+      pinnedMemory_(*device_, DeviceMemoryKind::kPinnedHost),
+      pinnedSource_(pinnedMemory_, [this] { return retryPinned(); }) {
   for (RegionStatistics& region : regions_) region.limitBytes = kUnlimited;
   ledger_.traceWith(trace_);
+  keptLine_ = ledger_.line(Region::kPinned, {}, "pinned.kept");
+}
+
+DeviceAllocator::~DeviceAllocator() { giveKeptBack(0); }
+
+size_t DeviceAllocator::rounded(Region region, size_t bytes) {
+  return region == Region::kPinned ? PinnedPool::rounded(bytes) : rounded(bytes);
 }
 
 void DeviceAllocator::setLimit(Region region, size_t bytes) {
   const std::lock_guard lock(mutex_);
   regions_[static_cast<size_t>(region)].limitBytes = bytes;
+  if (region == Region::kPinned) makePinnedRoom(0);
 }
 
 RegionStatistics DeviceAllocator::statistics(Region region) const {
@@ -50,10 +61,11 @@ Allocation DeviceAllocator::allocate(Region region, size_t bytes, Owner owner, c
   allocation.line_ = ledger_.line(region, owner, tag);
   // The lock is held over the device call so that limit, counters and ledger change as one.
   const std::lock_guard lock(mutex_);
+  allocation.requestedBytes_ = bytes;
+  if (region == Region::kPinned && reusePinned(allocation, rounded(region, bytes))) return allocation;
   try {
     checkLimit(region, bytes);
-    allocation.requestedBytes_ = bytes;
-    bytes = rounded(bytes);
+    bytes = rounded(region, bytes);
     allocation.data_ = takeFromDevice(region, bytes, owner, tag);
   } catch (...) {
     trace_.outOfMemory(region, bytes, owner, tag);
@@ -68,11 +80,12 @@ Allocation DeviceAllocator::allocate(Region region, size_t bytes, Owner owner, c
 }
 
 void DeviceAllocator::checkLimit(Region region, size_t bytes) {
+  if (region == Region::kPinned) makePinnedRoom(rounded(region, bytes));
   RegionStatistics& statistics = regions_[static_cast<size_t>(region)];
   const size_t held = statistics.allocatedBytes;
   const size_t limit = statistics.limitBytes;
   const bool representable = bytes <= kUnlimited - 511;
-  if (representable && held <= limit && rounded(bytes) <= limit - held) return;
+  if (representable && held <= limit && rounded(region, bytes) <= limit - held) return;
   ++statistics.failures;
   const std::string name = regionName(region);
   throw Error(ErrorCode::kOutOfMemory, "region " + name + ": asked " + formatBytes(bytes) + ", holds " +
@@ -82,7 +95,8 @@ void DeviceAllocator::checkLimit(Region region, size_t bytes) {
 }
 
 MemoryResource& DeviceAllocator::sourceOf(Region region) {
-  return region == Region::kPinned ? pinnedMemory_ : deviceMemory_;
+  if (region == Region::kPinned) return pinnedSource_;
+  return deviceMemory_;
 }
 
 void* DeviceAllocator::takeFromDevice(Region region, size_t bytes, Owner owner, const std::string& tag) {
@@ -105,6 +119,7 @@ void DeviceAllocator::free(void* data, size_t bytes, size_t requestedBytes, cons
   const std::lock_guard lock(mutex_);
   trace_.freeRequested(region, data, bytes, line.owner(), line.tag());
   trace_.freeCompleted(region, data, bytes, line.owner(), line.tag());
+  if (region == Region::kPinned && keepBuffer(data, bytes, requestedBytes, line)) return;
   sourceOf(region).deallocate(data, bytes, nullptr);
   discount(region, bytes, requestedBytes, 1);
   try {
@@ -189,12 +204,14 @@ void DeviceAllocator::check() const {
   }
   ledger_.check();
   trace_.check();
+  pinnedPool_.check();
   for (int index = 0; index < kRegionCount; ++index) {
     const auto region = static_cast<Region>(index);
     const RegionStatistics& statistics = regions_[index];
     const uint64_t live = statistics.allocations - statistics.frees;
     const size_t booked = ledger_.regionBytes(region);
-    if (booked == statistics.allocatedBytes && (live == 0) == (booked == 0)) continue;
+    const size_t kept = region == Region::kPinned ? pinnedPool_.bytes() : 0;
+    if (booked == statistics.allocatedBytes && booked >= kept && (live == 0) == (booked == kept)) continue;
     throw Error(ErrorCode::kInternal, std::string("region ") + regionName(region) + ": the allocator holds " +
                                           std::to_string(statistics.allocatedBytes) + " bytes in " +
                                           std::to_string(live) + " allocations, the ledger shows " +

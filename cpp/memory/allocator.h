@@ -12,6 +12,8 @@
 #include "memory/failure_adaptor.h"
 #include "memory/ledger.h"
 #include "memory/memory_statistics.h"
+#include "memory/pinned_pool.h"
+#include "memory/retry_adaptor.h"
 #include "memory/trace/memory_trace.h"
 
 namespace octavo {
@@ -46,21 +48,46 @@ struct RegionStatistics {
   uint64_t allocations = 0, frees = 0, failures = 0;
 };
 
+/** Page-locked buffers that were given back and not to the device. */
+struct PinnedKept {
+  size_t bytes = 0;
+  uint64_t buffers = 0;
+  uint64_t reuses = 0;  // requests that one of them served, since the start
+};
+
 /**
  * Takes memory from a device within limits. Thread-safe. Always held by shared_ptr (allocations keep it).
- * Sizes are rounded up to 512 bytes. Complexity of allocate: the device's own.
+ * Sizes are rounded up to 512 bytes, those of region pinned to the classes of PinnedPool. Complexity of allocate: the
+ * device's own, and tens of nanoseconds where a pinned buffer was kept.
  */
 class DeviceAllocator : public std::enable_shared_from_this<DeviceAllocator> {
  public:
   static std::shared_ptr<DeviceAllocator> create(std::shared_ptr<Device> device);
+  ~DeviceAllocator();
 
-  /** What `allocate` takes for a request of that many bytes; plans add these. */
+  /** What `allocate` takes for a request of that many bytes in a region of the device; plans add these. */
   static constexpr size_t rounded(size_t bytes) { return (bytes + 511) / 512 * 512; }
+  /** The same in any region. */
+  static size_t rounded(Region region, size_t bytes);
 
-  /** A region's ceiling in bytes; the default is unlimited. Lowering below what is held refuses new requests only. */
+  /**
+   * A region's ceiling in bytes; the default is unlimited. Lowering below what is held refuses new requests only; kept
+   * pinned buffers are given back until the rest fits.
+   */
   void setLimit(Region region, size_t bytes);
   /** Throws kOutOfMemory (limit, held, asked; or what the device had free), kInvalidArgument for 0 bytes. */
   Allocation allocate(Region region, size_t bytes, Owner owner, const std::string& tag);
+
+  /**
+   * Buffers of region pinned that are given back stay, at most so many bytes of them and within the region's limit, for
+   * the next request of their class; 0, as at first: none. In the ledger they are (engine, "pinned.kept"), in the
+   * statistics reserved and not active. Whatever is refused for want of them gives them back first. The device must
+   * have finished with what is given back, kept or not.
+   */
+  void keepPinned(size_t mostBytes);
+  /** Gives kept buffers back, the largest first, until at most so many bytes are left. Returns the bytes. */
+  size_t trimPinned(size_t mostBytes = 0) noexcept;
+  PinnedKept pinnedKept() const;
 
   /**
    * Counts `bytes` in `pieces` against the region's limit and enters them in the ledger without touching the
@@ -102,11 +129,22 @@ class DeviceAllocator : public std::enable_shared_from_this<DeviceAllocator> {
   void free(void* data, size_t bytes, size_t requestedBytes, const LineHandle& line) noexcept;
   void remember(const std::exception& problem) noexcept;
 
+  // allocator_pinned.cc, under the lock
+  bool reusePinned(Allocation& allocation, size_t bytes);
+  bool keepBuffer(void* data, size_t bytes, size_t requestedBytes, const LineHandle& line) noexcept;
+  void makePinnedRoom(size_t bytes) noexcept;
+  bool retryPinned() noexcept;
+  size_t giveKeptBack(size_t mostBytes) noexcept;
+  void countPinned(size_t bytes, size_t requestedBytes, bool reused);
+
   std::shared_ptr<Device> device_;
   DeviceResource deviceMemory_, pinnedMemory_;
+  RetryAdaptor pinnedSource_;  // without what is kept, when the device refuses
   FailureTrigger failure_;
   MemoryTrace trace_;
   Ledger ledger_;
+  LineHandle keptLine_;
+  PinnedPool pinnedPool_;
   mutable std::mutex mutex_;
   std::array<RegionStatistics, kRegionCount> regions_;
   std::array<MemoryStatistics, kRegionCount> memory_;

@@ -10,7 +10,7 @@ struct RingShape {
   static constexpr int kMostSlices = 8;
 
   int slices = 0;
-  size_t slice = 0;       // bytes of one, as the allocator rounds them; of the staging slice too; 0: no ring
+  size_t slice = 0;       // bytes of one, a class of the pinned pool; of the staging slice too; 0: no ring
   bool converts = false;  // chunks change their type on the device, by way of a staging slice
 
   /**

@@ -28,12 +28,11 @@ WeightStream::WeightStream(DeviceAllocator& allocator, const CheckpointFiles& fi
       slices_(static_cast<size_t>(shape.slices)) {
   for (const WeightChunk& chunk : chunks_) totalBytes_ += chunk.bytes;
   dropBehind_ = options.dropBehind.value_or(totalBytes_ > hostMemory().freeBytes / 2);
-  if (shape.slice > 0) ring_ = allocator.allocate(Region::kPinned, shape.bytes(), kEngine, "weights.ring");
   if (shape.converts) staging_ = allocator.allocate(Region::kWorkspace, shape.slice, kEngine, "weights.staging");
   stream_ = device_.createStream();
-  for (size_t index = 0; index < slices_.size(); ++index) {
-    if (ring_) slices_[index].data = static_cast<char*>(ring_.data()) + index * shape.slice;
-    slices_[index].copied = device_.createEvent();
+  for (Slice& slice : slices_) {
+    if (shape.slice > 0) slice.buffer = allocator.allocate(Region::kPinned, shape.slice, kEngine, "weights.ring");
+    slice.copied = device_.createEvent();
   }
 }
 
@@ -123,7 +122,7 @@ void WeightStream::readChunk(size_t index, Slice& slice) {
                                           std::to_string(failChunk_) + " was told to fail");
   }
   slice.copied->synchronize();  // the device has read what was here before
-  files_.read(chunk.file, chunk.offset, isDirect(chunk) ? chunk.target : slice.data, chunk.bytes);
+  files_.read(chunk.file, chunk.offset, isDirect(chunk) ? chunk.target : slice.buffer.data(), chunk.bytes);
   if (dropBehind_) files_.dropCache(chunk.file, chunk.offset, chunk.bytes);
 }
 
@@ -142,7 +141,7 @@ bool WeightStream::isDirect(const WeightChunk& chunk) const {
 void WeightStream::send(const WeightChunk& chunk, Slice& slice) {
   const bool converts = chunk.fileType != chunk.targetType;
   void* const landing = converts ? staging_.data() : chunk.target;  // one staging slice: the stream keeps order
-  if (!isDirect(chunk)) device_.copy(landing, slice.data, chunk.bytes, CopyKind::kHostToDevice, *stream_);
+  if (!isDirect(chunk)) device_.copy(landing, slice.buffer.data(), chunk.bytes, CopyKind::kHostToDevice, *stream_);
   slice.copied->record(*stream_);
   {
     const std::lock_guard lock(mutex_);

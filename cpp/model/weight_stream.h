@@ -30,9 +30,9 @@ struct WeightChunk {
 /**
  * Threads of its own read chunks into the slices of the ring, in order and several at once, while the calling
  * thread hands what has arrived to the device. Chunks of another type than their target are converted on the
- * device, by way of a staging slice. Ring (region pinned) and staging (region workspace) live as long as the
- * stream; its destructor waits for what was enqueued. Where device memory is the host's, chunks that need no
- * conversion are read straight to their target.
+ * device, by way of a staging slice. Ring (region pinned, a buffer a slice) and staging (region workspace) live as
+ * long as the stream; its destructor waits for what was enqueued. Where device memory is the host's, chunks that need
+ * no conversion are read straight to their target.
  */
 class WeightStream {
  public:
@@ -48,7 +48,7 @@ class WeightStream {
 
  private:
   struct Slice {
-    void* data = nullptr;         // absent in a ring of no bytes
+    Allocation buffer;            // absent in a ring of no bytes
     std::unique_ptr<Event> copied;
     size_t arrived = 0;           // chunks 0 … arrived − 1 of this slice were read; counts over all slices
     std::exception_ptr failure;   // of reading the last of them
@@ -68,7 +68,6 @@ class WeightStream {
   const uint64_t failChunk_;
   uint64_t totalBytes_ = 0;
   bool dropBehind_ = false;
-  Allocation ring_;
   Allocation staging_;
   std::unique_ptr<Stream> stream_;
   std::vector<Slice> slices_;  // chunk i passes through slice i mod size

@@ -107,7 +107,7 @@ export function buildSnapshot(
 }
 
 export function buildLeaks(native: NativeLeakReport): LeakReport {
-  const { nowNs, streams, events, graphs, pinned } = native
+  const { nowNs, streams, events, graphs, pinned, pinnedKept } = native
   const since = (timeNs: number): number | null => (timeNs === 0 ? null : (nowNs - timeNs) / 1e6)
   const leaks = native.leaks.map((leak) => ({
     region: leak.region,
@@ -121,5 +121,5 @@ export function buildLeaks(native: NativeLeakReport): LeakReport {
     stack: leak.stack.map(frameOf),
   }))
   const bytes = leaks.reduce((sum, leak) => sum + leak.bytes, 0)
-  return { leaks, bytes, objects: { streams, events, graphs, pinned } }
+  return { leaks, bytes, objects: { streams, events, graphs, pinned, pinnedKept } }
 }

@@ -149,6 +149,15 @@ export interface LeakReport {
   leaks: Leak[]
   /** Of all leaks. */
   bytes: number
-  /** Alive on the engine's device now, its own included. Graphs are 0 until one is captured. */
-  objects: { streams: number; events: number; graphs: number; pinned: number }
+  /**
+   * Alive on the engine's device now, its own included. Graphs are 0 until one is captured; `pinnedKept` of the pinned
+   * buffers are held by nobody and kept for the next request.
+   */
+  objects: {
+    streams: number
+    events: number
+    graphs: number
+    pinned: number
+    pinnedKept: number
+  }
 }

@@ -130,7 +130,7 @@ export class FakeNativeEngine implements NativeEngine {
   }
 
   leaks(): NativeLeakReport {
-    return { leaks: [], nowNs: 0, streams: 0, events: 0, graphs: 0, pinned: 0 }
+    return { leaks: [], nowNs: 0, streams: 0, events: 0, graphs: 0, pinned: 0, pinnedKept: 0 }
   }
 
   dispose(): void {

@@ -110,6 +110,8 @@ export interface Caching {
 
 export type ResourceLayer =
   | { kind: 'arena' | 'limit'; bytes: number }
+  /** Takes so many bytes, and gives them back when it is refused. */
+  | { kind: 'retry'; bytes: number }
   | { kind: 'statistics' | 'tracking' }
   | { kind: 'failure'; region: Region }
   | { kind: 'aligned'; alignment: number }

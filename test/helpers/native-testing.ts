@@ -1,5 +1,6 @@
 /** `addon.testing`: the memory, kv and model floors as handles. See cpp/binding/testing. */
 import { join } from 'node:path'
+import type { Fragmentation, MemoryStatistics } from '../../lib/memory-statistics.js'
 import type {
   NativeDType,
   NativeLedgerLine,
@@ -32,6 +33,12 @@ export interface Memory {
   free(allocation: number): boolean
   setLimit(region: Region, bytes: number): void
   failAfter(allocations: number): void
+  /** Buffers of region pinned that are freed stay, at most so many bytes of them. */
+  keepPinned(mostBytes: number): void
+  /** Gives kept ones back until so many bytes are left; returns how many went. */
+  trimPinned(mostBytes: number): number
+  pinnedKept(): { bytes: number; buffers: number; reuses: number }
+  memoryStatistics(region: Region): { statistics: MemoryStatistics; fragmentation: Fragmentation }
   transfer(
     region: Region,
     ...pair: [OwnerKind, number, string, OwnerKind, number, string, number, number]
@@ -202,7 +209,8 @@ export interface BuiltBatch {
 }
 
 export interface NativeTesting {
-  Memory: new (device: string) => Memory
+  /** Over the device of that name, or one of so many bytes whose streams stand still. */
+  Memory: new (device: string | { totalBytes: number }) => Memory
   Pages: new (memory: Memory, options: PageOptions) => Pages
   Pool: new (memory: Memory, options: { blocks: number; blockBytes: number; room?: number }) => Pool
   Cache: new (memory: Memory, shape: CacheShape, blocks: number) => Cache
@@ -225,10 +233,18 @@ const load = require('node-gyp-build') as (root: string) => { testing: NativeTes
 
 export const testing: NativeTesting = load(join(__dirname, '../..')).testing
 
+/** What a region takes for a request of that many bytes. */
+export function roundedBytes(region: Region, bytes: number): number {
+  if (region !== 'pinned') return Math.ceil(bytes / 512) * 512
+  if (bytes <= 4096) return 4096
+  const step = 2 ** Math.floor(Math.log2(bytes)) / 4
+  return Math.ceil(bytes / step) * step
+}
+
 const opened: { dispose(): void }[] = []
 
 /** Memory over a device of its own; it and its threads go after the test. */
-export function openMemory(device = 'cpu'): Memory {
+export function openMemory(device: string | { totalBytes: number } = 'cpu'): Memory {
   const memory = new testing.Memory(device)
   opened.push(memory)
   return memory

@@ -2,6 +2,8 @@
 
 #include "binding/addon_data.h"
 #include "binding/arguments.h"
+#include "binding/memory_values.h"
+#include "binding/testing/fake_device.h"
 
 namespace octavo::testing {
 
@@ -10,6 +12,13 @@ namespace {
 size_t bytesOf(Napi::Value value) { return static_cast<size_t>(value.As<Napi::Number>().Int64Value()); }
 
 Napi::Value number(Napi::Env env, uint64_t value) { return Napi::Number::New(env, static_cast<double>(value)); }
+
+/** A device by its name, or one of so many bytes that only keeps count of its streams. */
+std::shared_ptr<Device> deviceOf(Napi::Value value) {
+  if (value.IsString()) return openDevice(value.As<Napi::String>().Utf8Value(), 2);
+  const Fields options(value, "device");
+  return std::make_shared<FakeDevice>(FakeDeviceOptions{options.size("totalBytes"), true});
+}
 
 }  // namespace
 
@@ -39,6 +48,10 @@ Napi::Function MemoryHandle::define(Napi::Env env) {
                          method<&M::free>("free"),
                          method<&M::setLimit>("setLimit"),
                          method<&M::failAfter>("failAfter"),
+                         method<&M::keepPinned>("keepPinned"),
+                         method<&M::trimPinned>("trimPinned"),
+                         method<&M::pinnedKept>("pinnedKept"),
+                         method<&M::memoryStatistics>("memoryStatistics"),
                          method<&M::transfer>("transfer"),
                          method<&M::remove>("remove"),
                          method<&M::lines>("lines"),
@@ -51,7 +64,7 @@ Napi::Function MemoryHandle::define(Napi::Env env) {
 
 MemoryHandle::MemoryHandle(const Napi::CallbackInfo& info) : Handle(info) {
   guarded(info.Env(), [&] {
-    allocator_ = DeviceAllocator::create(openDevice(info[0].As<Napi::String>().Utf8Value(), 2));
+    allocator_ = DeviceAllocator::create(deviceOf(info[0]));
     AddonData::of(info.Env()).objects->watch(allocator_->device());
   });
 }
@@ -79,6 +92,33 @@ Napi::Value MemoryHandle::setLimit(const Napi::CallbackInfo& info) {
 Napi::Value MemoryHandle::failAfter(const Napi::CallbackInfo& info) {
   allocator().failAfter(bytesOf(info[0]));
   return info.Env().Undefined();
+}
+
+Napi::Value MemoryHandle::keepPinned(const Napi::CallbackInfo& info) {
+  allocator().keepPinned(bytesOf(info[0]));
+  return info.Env().Undefined();
+}
+
+Napi::Value MemoryHandle::trimPinned(const Napi::CallbackInfo& info) {
+  return number(info.Env(), allocator().trimPinned(bytesOf(info[0])));
+}
+
+Napi::Value MemoryHandle::pinnedKept(const Napi::CallbackInfo& info) {
+  const PinnedKept kept = allocator().pinnedKept();
+  Napi::Object object = Napi::Object::New(info.Env());
+  object.Set("bytes", number(info.Env(), kept.bytes));
+  object.Set("buffers", number(info.Env(), kept.buffers));
+  object.Set("reuses", number(info.Env(), kept.reuses));
+  return object;
+}
+
+/** Under PyTorch's names, and the figures of fragmentation that follow from them. */
+Napi::Value MemoryHandle::memoryStatistics(const Napi::CallbackInfo& info) {
+  const MemoryStatistics statistics = allocator().memoryStatistics(readRegion(info[0]));
+  Napi::Object object = Napi::Object::New(info.Env());
+  object.Set("statistics", octavo::toValue(info.Env(), statistics));
+  object.Set("fragmentation", octavo::toValue(info.Env(), fragmentationOf(statistics)));
+  return object;
 }
 
 Napi::Value MemoryHandle::transfer(const Napi::CallbackInfo& info) {

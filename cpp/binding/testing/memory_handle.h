@@ -22,6 +22,10 @@ class MemoryHandle final : public Handle<MemoryHandle> {
   Napi::Value free(const Napi::CallbackInfo& info);
   Napi::Value setLimit(const Napi::CallbackInfo& info);
   Napi::Value failAfter(const Napi::CallbackInfo& info);
+  Napi::Value keepPinned(const Napi::CallbackInfo& info);
+  Napi::Value trimPinned(const Napi::CallbackInfo& info);
+  Napi::Value pinnedKept(const Napi::CallbackInfo& info);
+  Napi::Value memoryStatistics(const Napi::CallbackInfo& info);
   Napi::Value transfer(const Napi::CallbackInfo& info);
   Napi::Value remove(const Napi::CallbackInfo& info);
   Napi::Value lines(const Napi::CallbackInfo& info);

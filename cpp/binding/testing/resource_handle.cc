@@ -1,10 +1,13 @@
 #include "binding/testing/resource_handle.h"
 
+#include <utility>
+
 #include "binding/arguments.h"
 #include "binding/testing/memory_handle.h"
 #include "memory/aligned_adaptor.h"
 #include "memory/arena_resource.h"
 #include "memory/device_resource.h"
+#include "memory/retry_adaptor.h"
 
 namespace octavo::testing {
 
@@ -59,12 +62,23 @@ void ResourceHandle::stack(Napi::Object layer) {
     tracking_ = static_cast<TrackingAdaptor*>(made.get());
   } else if (kind == "failure") {
     made = std::make_unique<FailureAdaptor>(upstream, trigger_, readRegion(options.get("region")));
+  } else if (kind == "retry") {
+    hoardBytes_ = options.size("bytes");
+    hoard_ = upstream.allocate(hoardBytes_, nullptr, {}, "hoard");
+    giveHoard_ = [this, &upstream] { return giveHoard(upstream); };
+    made = std::make_unique<RetryAdaptor>(upstream, giveHoard_);
   } else if (kind == "aligned") {
     made = std::make_unique<AlignedAdaptor>(upstream, options.size("alignment"));
   } else {
     options.refuse("kind", "a kind of resource");
   }
   layers_.push_back(std::move(made));
+}
+
+bool ResourceHandle::giveHoard(MemoryResource& upstream) {
+  void* const hoard = std::exchange(hoard_, nullptr);
+  if (hoard) upstream.deallocate(hoard, hoardBytes_, nullptr);
+  return hoard != nullptr;
 }
 
 /** allocate(bytes, ownerKind, ownerId, tag) → address */
@@ -131,6 +145,7 @@ Napi::Value ResourceHandle::check(const Napi::CallbackInfo& info) {
 
 /** The layers go, the last first; the device stays to be looked at. */
 Napi::Value ResourceHandle::dispose(const Napi::CallbackInfo& info) {
+  if (giveHoard_) giveHoard_();
   while (!layers_.empty()) layers_.pop_back();
   return info.Env().Undefined();
 }

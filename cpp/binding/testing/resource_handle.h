@@ -1,6 +1,7 @@
 // A stack of memory resources over the CPU device, as a test orders it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -31,6 +32,7 @@ class ResourceHandle final : public Handle<ResourceHandle> {
 
  private:
   void stack(Napi::Object layer);
+  bool giveHoard(MemoryResource& upstream);
   MemoryResource& top() { return *layers_.back(); }
 
   std::shared_ptr<Device> device_;
@@ -39,6 +41,9 @@ class ResourceHandle final : public Handle<ResourceHandle> {
   LimitAdaptor* limit_ = nullptr;                        // the last of each
   StatisticsAdaptor* statistics_ = nullptr;
   TrackingAdaptor* tracking_ = nullptr;
+  void* hoard_ = nullptr;                                // what a retry layer gives back when it is refused, once
+  size_t hoardBytes_ = 0;
+  std::function<bool()> giveHoard_;
 };
 
 }  // namespace octavo::testing

@@ -1,5 +1,10 @@
 import type { NativeLedgerLine } from '../../../lib/native.js'
-import { openMemory, type OwnerKind, type Region } from '../../helpers/native-testing.js'
+import {
+  openMemory,
+  roundedBytes,
+  type OwnerKind,
+  type Region,
+} from '../../helpers/native-testing.js'
 import { refusal } from '../../helpers/refusal.js'
 import { SeededRandom } from '../../helpers/seeded-random.js'
 
@@ -154,7 +159,7 @@ test.each([1, 2, 3])(
         const tag = random.pick(['a', 'b'])
         const asked = random.between(1, 5000)
         const id = memory.allocate(region, asked, kind, owner, tag)
-        const bytes = Math.ceil(asked / 512) * 512
+        const bytes = roundedBytes(region, asked)
         live.push({ id, region, kind, owner, tag, bytes })
         model.change(region, kind, owner, tag, bytes, 1)
       } else if (action < 0.8) {

@@ -47,6 +47,21 @@ test('a limit refuses with all three numbers, and forgets what was given back or
   limited.deallocate(limited.allocate(100, 'engine', 0, 'x'), 100)
 })
 
+test('a refusal is asked again when something was given back, once', () => {
+  const counted = open(
+    { kind: 'limit', bytes: 1000 },
+    { kind: 'retry', bytes: 700 },
+    { kind: 'statistics' },
+  )
+  const small = counted.allocate(300, 'engine', 0, 'x')
+  const large = counted.allocate(700, 'engine', 0, 'x') // in the place of the hoard
+  expect(refusal(() => counted.allocate(1, 'engine', 0, 'x')).message).toMatch(/holds 1000 bytes/)
+  expect(refusal(() => counted.allocate(0, 'engine', 0, 'x')).code).toBe('OCTAVO_INVALID_ARGUMENT')
+  expect(counted.counters()).toMatchObject({ bytes: 1000, failures: 2 })
+  counted.deallocate(small, 300)
+  counted.deallocate(large, 700)
+})
+
 test('statistics count now, the most, everything, and refusals', () => {
   const counted = open({ kind: 'limit', bytes: 1000 }, { kind: 'statistics' })
   const first = counted.allocate(300, 'engine', 0, 'x')

@@ -29,7 +29,7 @@ beforeEach(() => {
     totalBytes += bytes
     return { name, parts: [part] }
   })
-  sliceBytes = Math.floor(totalBytes / 64 / 4096) * 4096
+  sliceBytes = 2.5 * MiB // a 64th of 172 MiB, down to a class of the pinned pool
   closeSync(openSync(path, 'w'))
   truncateSync(path, totalBytes)
   manifest = { files: [path], entries }
