@@ -13,9 +13,9 @@ namespace octavo {
 
 struct Symbol {
   uintptr_t address = 0;   // as captured: a return address
-  std::string function;    // demangled; empty where the module tells no name (stripped)
+  std::string function;    // demangled; empty where the module tells no name
   std::string module;      // path of the library or program; empty when the address is in none
-  uint64_t offset = 0;     // in the module: what addr2line takes
+  uint64_t offset = 0;     // in the module: what addr2line takes, of the same build before it was stripped
 };
 
 /** Keeps what it has read for the next address. Not thread-safe. */
@@ -23,7 +23,7 @@ class Symboliser {
  public:
   /**
    * Never throws but bad_alloc. Functions that a library does not export are found in its symbol table when it
-   * is the addon itself, which exports two and is not stripped when it was built from source.
+   * is the addon itself, which exports two: that table stays when only debug information was stripped.
    */
   const Symbol& symbol(uintptr_t address);
   /** "pkg::f ← main ← octavo.node+0x12", innermost first. */
