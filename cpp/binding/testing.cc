@@ -12,6 +12,7 @@
 #include "binding/testing/resource_handle.h"
 #include "binding/testing/pool_handle.h"
 #include "binding/testing/trace_handle.h"
+#include "binding/testing/workspace_handle.h"
 
 namespace octavo {
 
@@ -25,6 +26,7 @@ void initTesting(Napi::Env env, Napi::Object exports) {
   testing.Set("Pool", testing::PoolHandle::define(env));
   testing.Set("Cache", testing::CacheHandle::define(env));
   testing.Set("Trace", testing::TraceHandle::define(env));
+  testing.Set("Workspace", testing::WorkspaceHandle::define(env));
   testing.Set("Model", testing::ModelHandle::define(env));
   testing::defineModelCalls(env, testing);
   testing::defineHostCalls(env, testing);

@@ -7,6 +7,7 @@
 #include "device/host_limits.h"
 #include "device/host_memory.h"
 #include "device/host_range.h"
+#include "device/page_mapping.h"
 #include "ops/cpu/cpu_ops.h"
 #include "ops/ops.h"
 
@@ -82,7 +83,7 @@ void CpuDevice::freeRaw(void* pointer, size_t bytes) noexcept {
 }
 
 std::unique_ptr<AddressRange> CpuDevice::reserveAddresses(size_t pages) {
-  auto range = reserveHostRange(pages, allocatedBytes_);
+  auto range = isPageMappingAllowed() ? reserveHostRange(pages, allocatedBytes_) : nullptr;
   return range ? std::move(range) : reserveWholeRange(*this, pages);
 }
 

@@ -13,6 +13,7 @@
 #include "cuda/device/verify_kernel.h"
 #include "cuda/device/virtual_memory.h"
 #include "device/host_range.h"
+#include "device/page_mapping.h"
 
 namespace octavo {
 namespace cuda {
@@ -100,7 +101,7 @@ void CudaDevice::freeRaw(void* pointer, size_t) noexcept {
 }
 
 std::unique_ptr<AddressRange> CudaDevice::reserveAddresses(size_t pages) {
-  if (canMapPages(index_)) return reserveDeviceRange(index_, pages);
+  if (isPageMappingAllowed() && canMapPages(index_)) return reserveDeviceRange(index_, pages);
   return reserveWholeRange(*this, pages);
 }
 

@@ -1,7 +1,7 @@
 /** `addon.testing`: the memory floor by itself. See cpp/binding/testing. */
 import type { Fragmentation, MemoryStatistics } from '../../lib/memory-statistics.js'
 import type { NativeLedgerLine } from '../../lib/native.js'
-import { testing, type OwnerKind, type Region } from './native-testing.js'
+import { testing, type Memory, type OwnerKind, type Region } from './native-testing.js'
 
 type Named = [region: Region, kind: OwnerKind, owner: number, tag: string]
 
@@ -108,6 +108,28 @@ export interface Caching {
   dispose(): void
 }
 
+/** A CachingAllocator of region workspace over a Memory's device and that device's own streams. */
+export interface Workspace {
+  stream(): number
+  releaseStream(stream: number): void
+  /** Has not done yet what was enqueued until now. */
+  isBusy(stream: number): boolean
+  synchronize(stream: number): void
+  allocate(bytes: number, stream: StreamNumber, owner: number): { id: number; address: number }
+  free(id: number, stream: StreamNumber): void
+  recordStream(id: number, stream: number): void
+  /** Enqueued, as is `copy`. */
+  fill(id: number, byte: number, stream: number): void
+  copy(from: number, to: number, stream: number): void
+  /** Waits for the stream. */
+  read(id: number, stream: number): Uint8Array
+  trim(keepBytes: number): number
+  statistics(): MemoryStatistics
+  check(): void
+  /** Waits for its streams; everything goes. */
+  dispose(): void
+}
+
 export type ResourceLayer =
   | { kind: 'arena' | 'limit'; bytes: number }
   /** Takes so many bytes, and gives them back when it is refused. */
@@ -142,6 +164,7 @@ export interface MemoryTesting {
   Resource: new (layers: ResourceLayer[]) => Resource
   Ledger: new () => Ledger
   Caching: new (options: CachingOptions) => Caching
+  Workspace: new (memory: Memory) => Workspace
   /** Nanoseconds a pair of allocation and free, batch by batch; `bytes` 0 is the mix of sizes. */
   allocationCosts(options: {
     device: string

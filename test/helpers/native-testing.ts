@@ -86,6 +86,16 @@ export interface Cache {
   release(kind: OwnerKind, owner: number, blocks: number[], fence: number): void
   passFence(step: number): void
   counts(): { total: number; free: number; owned: number; inFlight: number; blockBytes: number }
+  /** A whole block, through the device. */
+  write(block: number, bytes: Uint8Array): void
+  read(block: number): Uint8Array
+  /** One slice, the copies too: owner, from, to, owner … */
+  compact(): number[]
+  /** Gives cached pages back until `keep` are left, once the copies out of them were done; returns how many went. */
+  trim(keep: number): number
+  pages(): { mapped: number; used: number; packed: number; capacity: number }
+  /** After the device refused a page: it has so many bytes free again. */
+  raiseCapacity(freeBytes: number): void
   ownedBy(kind: OwnerKind, owner: number): number
   check(): void
   dispose(): void
@@ -227,6 +237,8 @@ export interface NativeTesting {
     constants: number
   }
   buildBatch(sequences: Sequence[], blockSize: number, limits: BatchLimits): BuiltBatch
+  /** False: ranges of addresses reserved from now on are taken whole, as where the driver cannot map pages. */
+  allowPageMapping(allowed: boolean): void
 }
 
 const load = require('node-gyp-build') as (root: string) => { testing: NativeTesting }
@@ -242,6 +254,12 @@ export function roundedBytes(region: Region, bytes: number): number {
 }
 
 const opened: { dispose(): void }[] = []
+
+/** Disposes a handle after the test, however it ends, and before what was opened earlier. */
+export function disposeAfter<T extends { dispose(): void }>(handle: T): T {
+  opened.unshift(handle)
+  return handle
+}
 
 /** Memory over a device of its own; it and its threads go after the test. */
 export function openMemory(device: string | { totalBytes: number } = 'cpu'): Memory {

@@ -20,11 +20,21 @@ class CacheHandle final : public Handle<CacheHandle> {
   Napi::Value release(const Napi::CallbackInfo& info);
   Napi::Value passFence(const Napi::CallbackInfo& info);
   Napi::Value counts(const Napi::CallbackInfo& info);
+  Napi::Value write(const Napi::CallbackInfo& info);
+  Napi::Value read(const Napi::CallbackInfo& info);
+  Napi::Value compact(const Napi::CallbackInfo& info);
+  Napi::Value trim(const Napi::CallbackInfo& info);
+  Napi::Value pages(const Napi::CallbackInfo& info);
+  Napi::Value raiseCapacity(const Napi::CallbackInfo& info);
   Napi::Value ownedBy(const Napi::CallbackInfo& info);
   Napi::Value check(const Napi::CallbackInfo& info);
   Napi::Value dispose(const Napi::CallbackInfo& info);
 
  private:
+  void requireBlock(size_t bytes);
+
+  std::shared_ptr<DeviceAllocator> allocator_;
+  std::unique_ptr<Stream> stream_;
   std::unique_ptr<KvCache> cache_;
 };
 

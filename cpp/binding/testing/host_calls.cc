@@ -10,6 +10,7 @@
 #include "binding/arguments.h"
 #include "binding/testing/handle.h"
 #include "device/cgroup.h"
+#include "device/page_mapping.h"
 
 namespace octavo::testing {
 
@@ -29,6 +30,12 @@ Napi::Value cgroupLimits(const Napi::CallbackInfo& info) {
   }
   if (const auto cores = cgroupCores(root)) limits.Set("cores", *cores);
   return limits;
+}
+
+/** allowPageMapping(allowed): of ranges reserved from now on. */
+Napi::Value allowMapping(const Napi::CallbackInfo& info) {
+  allowPageMapping(info[0].ToBoolean());
+  return info.Env().Undefined();
 }
 
 /** What one parallelFor did. */
@@ -92,6 +99,7 @@ Napi::Value parallelFor(const Napi::CallbackInfo& info) {
 void defineHostCalls(Napi::Env env, Napi::Object testing) {
   testing.Set("cgroupLimits", Napi::Function::New<call<cgroupLimits>>(env));
   testing.Set("parallelFor", Napi::Function::New<call<parallelFor>>(env));
+  testing.Set("allowPageMapping", Napi::Function::New<call<allowMapping>>(env));
 }
 
 }  // namespace octavo::testing

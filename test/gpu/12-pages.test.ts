@@ -1,0 +1,3 @@
+import { testPages } from '../memory-cases/pages.js'
+
+testPages('cuda:0')

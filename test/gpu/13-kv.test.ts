@@ -1,0 +1,3 @@
+import { testKv } from '../memory-cases/kv.js'
+
+testKv('cuda:0')

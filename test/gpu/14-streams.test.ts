@@ -1,0 +1,3 @@
+import { testStreams } from '../memory-cases/streams.js'
+
+testStreams('cuda:0')

@@ -1,0 +1,3 @@
+import { testPinned } from '../memory-cases/pinned.js'
+
+testPinned('cuda:0')
