@@ -13,6 +13,7 @@ export interface NativeAudit {
   deviceBytes: number
   residualBytes: number
   limitBytes: number
+  mappedResidentBytes: number
 }
 
 /** One region: planned, held by the allocator, on the lines of the ledger. */
@@ -46,6 +47,11 @@ export interface MemoryAudit {
   /** The ceiling that `memory.limit` set, and whether the driver's figure is under it. */
   limitBytes: number
   underLimit: boolean
+  /**
+   * Of the files that weights are read through (`memory().mapped`): what is in the page cache now, whoever read it in.
+   * The kernel's to give back, so in none of the figures above.
+   */
+  mappedResidentBytes: number
   /** 'exact': all agree to the byte. 'close': the residual is at most 12 MB. 'apart': it is more, or a region disagrees. */
   verdict: 'exact' | 'close' | 'apart'
 }

@@ -88,6 +88,17 @@ export interface SessionReport {
   state: string
 }
 
+/**
+ * Weights that stay in their files and are read through mappings (the CPU, when copies do not fit): whose they are and
+ * how many bytes. They are page cache, which the kernel reads in and takes back, and in no region; how many of them are
+ * in memory now, an audit says.
+ */
+export interface MappedReport {
+  owner: { kind: 'engine'; id: 0 }
+  tag: 'weights.mapped'
+  bytes: number
+}
+
 /** All of an engine's memory at one moment. Every figure in bytes unless its name says otherwise. */
 export interface MemoryReport {
   device: string
@@ -101,6 +112,7 @@ export interface MemoryReport {
   fragmentation: Record<RegionName, Fragmentation>
   ledger: LedgerLine[]
   kv: KvReport
+  mapped: MappedReport
   sessions: SessionReport[]
   /**
    * As the driver tells; `processBytes` is null where it does not. On the CPU free and total are the operating
@@ -187,6 +199,7 @@ export function memoryReport(
     fragmentation: byRegion(report, ({ fragmentation }) => fragmentation),
     ledger: report.lines.map(ledgerLine),
     kv: kvReport(report),
+    mapped: { owner: { kind: 'engine', id: 0 }, tag: 'weights.mapped', bytes: report.mappedBytes },
     sessions: report.sessions,
     driver,
     external: { contextBytes: report.contextBytes, bytes: externalBytes },

@@ -207,6 +207,8 @@ export interface NativeReport {
     longestNanoseconds: number
     nanoseconds: number
   }
+  /** of weights, that stay in their files */
+  mappedBytes: number
   sessions: { id: number; blocks: number; bytes: number; tokens: number; state: string }[]
   running: number
   waiting: number

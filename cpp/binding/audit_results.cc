@@ -26,6 +26,7 @@ Napi::Object makeAudit(Napi::Env env, const MemoryAudit& audit) {
   made.Set("deviceBytes", number(audit.deviceBytes));
   made.Set("residualBytes", number(audit.residualBytes));
   made.Set("limitBytes", number(audit.limitBytes));
+  made.Set("mappedResidentBytes", number(audit.mappedResidentBytes));
   return made;
 }
 

@@ -81,6 +81,7 @@ Napi::Object makeReport(Napi::Env env, const EngineReport& report) {
   made.Set("pages", makePages(env, report.pages));
   made.Set("compaction", makeCompaction(env, report.compaction));
   made.Set("blockBytes", static_cast<double>(report.blockBytes));
+  made.Set("mappedBytes", static_cast<double>(report.mappedBytes));
   made.Set("running", static_cast<double>(report.running));
   made.Set("waiting", static_cast<double>(report.waiting));
   made.Set("steps", static_cast<double>(report.steps));

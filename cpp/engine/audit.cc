@@ -39,6 +39,7 @@ MemoryAudit Engine::audit() const {
   audit.residualBytes = static_cast<int64_t>(audit.driverBytes) - static_cast<int64_t>(audit.contextBytes) -
                         static_cast<int64_t>(audit.deviceBytes);
   audit.limitBytes = state_->options.memoryLimit;
+  audit.mappedResidentBytes = state_->weights->mappedResidentBytes();
   return audit;
 }
 

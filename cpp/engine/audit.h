@@ -30,6 +30,8 @@ struct MemoryAudit {
   /** Bytes the driver counts beyond context and ours; below 0: it counts fewer. */
   int64_t residualBytes = 0;
   size_t limitBytes = 0;    // the ceiling on driverBytes
+  /** Page cache of the files that weights are read through: the kernel's, in none of the figures above. */
+  uint64_t mappedResidentBytes = 0;
 };
 
 }  // namespace octavo

@@ -98,6 +98,7 @@ struct EngineReport {
   PoolPages pages;
   CompactionReport compaction;
   size_t blockBytes = 0;
+  size_t mappedBytes = 0;     // of weights, that stay in their files
   std::vector<SessionReport> sessions;
   int64_t running = 0, waiting = 0;
   uint64_t steps = 0;

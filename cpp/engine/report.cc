@@ -42,6 +42,7 @@ EngineReport Engine::lockedReport() const {
   report.pages = pool.pages();
   report.compaction = state_->compaction;
   report.blockBytes = pool.blockBytes();
+  report.mappedBytes = state_->plan.mappedBytes;
   for (const auto& [id, session] : state_->sessions->all()) {
     report.sessions.push_back(reportOf(*session, pool.blockBytes()));
   }

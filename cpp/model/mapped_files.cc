@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "base/error.h"
 
@@ -47,6 +49,23 @@ void MappedFiles::map(const std::string& path) {
 void MappedFiles::release() noexcept {
   for (const File& file : files_) ::munmap(file.data, file.bytes);
   files_.clear();
+}
+
+uint64_t MappedFiles::residentBytes() const {
+  const auto pageBytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  constexpr uint64_t kPagesAtOnce = 1 << 16;
+  std::vector<unsigned char> states(kPagesAtOnce);
+  uint64_t resident = 0;
+  for (const File& file : files_) {
+    for (uint64_t start = 0; start < file.bytes; start += kPagesAtOnce * pageBytes) {
+      const uint64_t bytes = std::min(file.bytes - start, kPagesAtOnce * pageBytes);
+      if (::mincore(static_cast<char*>(file.data) + start, bytes, states.data()) != 0) return 0;
+      for (uint64_t at = 0; at < bytes; at += pageBytes) {
+        if (states[at / pageBytes] & 1) resident += std::min(bytes - at, pageBytes);
+      }
+    }
+  }
+  return resident;
 }
 
 const void* MappedFiles::at(int32_t index, uint64_t offset, uint64_t bytes) const {

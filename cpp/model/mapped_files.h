@@ -20,6 +20,8 @@ class MappedFiles {
 
   /** `bytes` from `offset` on must lie in the file: checked against what it had when it was mapped. */
   const void* at(int32_t file, uint64_t offset, uint64_t bytes) const;
+  /** Bytes of all files that are in memory now, whoever read them in; 0 where the system does not tell. O(pages). */
+  uint64_t residentBytes() const;
 
  private:
   struct File {

@@ -95,6 +95,8 @@ class Weights {
   Matrix matrix(const std::string& name) const;  // throws kInternal when absent
   Vector vector(const std::string& name) const;  // data == nullptr when absent
   size_t bytes() const { return arena_.bytes(); }
+  /** Of the files that parameters are read through: what is in memory now, whoever read it in. O(pages). */
+  uint64_t mappedResidentBytes() const { return files_.residentBytes(); }
 
  private:
   void* addressOf(const ParameterPlace& place) const;

@@ -91,6 +91,7 @@ export class FakeNativeEngine implements NativeEngine {
         nanoseconds: 0,
       },
       blockBytes: 0,
+      mappedBytes: 0,
       sessions: [],
       running: 0,
       waiting: 0,

@@ -29,6 +29,10 @@ test.each(folders)('%s', async (_, folder) => {
     logits.push((await engine.logits(prompt)).data)
     const { audit } = engine.memory({ audit: true })
     expect(audit.verdict).toBe('exact')
+    const { bytes } = engine.memory().mapped
+    expect(bytes).toBe(options === tight ? mapped.mappedBytes : 0)
+    if (options === tight) expect(audit.mappedResidentBytes).toBeGreaterThan(0)
+    else expect(audit.mappedResidentBytes).toBe(0)
     expect(engine.memory().regions.weights.allocatedBytes).toBe(engine.plan().regions.weights)
     engine.dispose()
   }

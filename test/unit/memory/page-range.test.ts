@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
 import { openMemory, testing, type Memory, type Pages } from '../../helpers/native-testing.js'
 import { refusal } from '../../helpers/refusal.js'
 
@@ -194,4 +196,23 @@ test('memory goes before its pages: they keep the device until they go too', () 
   range.write(0, Uint8Array.of(9))
   expect(range.read(0, 1)).toEqual(Uint8Array.of(9))
   range.dispose()
+})
+
+test.each([
+  ['off', false],
+  ['on', true],
+])('OCTAVO_PAGE_MAPPING=%s: a range is elastic: %s', (setting, elastic) => {
+  const root = join(__dirname, '..', '..', '..')
+  const program = `
+    const { testing } = require('node-gyp-build')(process.argv[1])
+    const memory = new testing.Memory('cpu')
+    const range = new testing.Pages(memory, { kind: 'device', region: 'kv', tag: 'kv', pages: 3 })
+    console.log(JSON.stringify([range.counts().elastic, memory.statistics('kv').deviceBytes]))
+  `
+  const text = execFileSync(process.execPath, ['-e', program, root], {
+    cwd: root,
+    encoding: 'utf8',
+    env: { ...process.env, OCTAVO_PAGE_MAPPING: setting },
+  })
+  expect(JSON.parse(text)).toEqual([elastic, elastic ? 0 : 3 * page])
 })

@@ -23,6 +23,7 @@ const audit: NativeAudit = {
   deviceBytes: 700,
   residualBytes: 0,
   limitBytes: 800,
+  mappedResidentBytes: 0,
 }
 
 it('is exact when every byte agrees; a region may hold less than planned', () => {

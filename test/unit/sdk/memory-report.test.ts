@@ -63,6 +63,7 @@ const native: NativeReport = {
     nanoseconds: 2_500_000,
   },
   blockBytes: 32,
+  mappedBytes: 4096,
   sessions: [{ id: 4, blocks: 2, bytes: 64, tokens: 30, state: 'running' }],
   running: 1,
   waiting: 2,
@@ -85,6 +86,14 @@ describe('memoryReport', () => {
         count: 2,
       },
     ])
+  })
+
+  it('names the owner of weights that stay in their files', () => {
+    expect(report.mapped).toEqual({
+      owner: { kind: 'engine', id: 0 },
+      tag: 'weights.mapped',
+      bytes: 4096,
+    })
   })
 
   it('sums the device regions, without the pinned host memory', () => {
