@@ -5,6 +5,7 @@
 #include "binding/testing/caching_handle.h"
 #include "binding/testing/host_calls.h"
 #include "binding/testing/ledger_handle.h"
+#include "binding/testing/link_bench.h"
 #include "binding/testing/memory_handle.h"
 #include "binding/testing/model_calls.h"
 #include "binding/testing/model_handle.h"
@@ -31,6 +32,7 @@ void initTesting(Napi::Env env, Napi::Object exports) {
   testing::defineModelCalls(env, testing);
   testing::defineHostCalls(env, testing);
   testing::defineAllocationBench(env, testing);
+  testing::defineLinkBench(env, testing);
   exports.Set("testing", testing);
 }
 

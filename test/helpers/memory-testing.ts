@@ -165,6 +165,13 @@ export interface MemoryTesting {
   Ledger: new () => Ledger
   Caching: new (options: CachingOptions) => Caching
   Workspace: new (memory: Memory) => Workspace
+  /** Bytes a second from pinned memory to the device, a figure a round; `pieces` buffers of `pieceBytes` each. */
+  linkRates(options: {
+    device: string
+    pieceBytes: number
+    pieces: number
+    rounds: number
+  }): Float64Array
   /** Nanoseconds a pair of allocation and free, batch by batch; `bytes` 0 is the mix of sizes. */
   allocationCosts(options: {
     device: string

@@ -39,10 +39,15 @@ CacheHandle::CacheHandle(const Napi::CallbackInfo& info) : Handle(info) {
   guarded(info.Env(), [&] {
     DeviceAllocator& allocator = MemoryHandle::Unwrap(info[0].As<Napi::Object>())->allocator();
     allocator_ = allocator.shared_from_this();
-    stream_ = allocator.device().createStream();
     cache_ = std::make_unique<KvCache>(allocator, readShape({info[1], "shape"}),
                                        info[2].As<Napi::Number>().Int64Value());
   });
+}
+
+/** Made when it is first needed. */
+Stream& CacheHandle::stream() {
+  if (!stream_) stream_ = allocator_->device().createStream();
+  return *stream_;
 }
 
 KvCache& CacheHandle::cache() {
@@ -84,8 +89,8 @@ Napi::Value CacheHandle::write(const Napi::CallbackInfo& info) {
   const auto bytes = info[1].As<Napi::Uint8Array>();
   requireBlock(bytes.ByteLength());
   void* const block = cache().address(info[0].As<Napi::Number>().Int32Value());
-  allocator_->device().copy(block, bytes.Data(), bytes.ByteLength(), CopyKind::kHostToDevice, *stream_);
-  stream_->synchronize();
+  allocator_->device().copy(block, bytes.Data(), bytes.ByteLength(), CopyKind::kHostToDevice, stream());
+  stream().synchronize();
   return info.Env().Undefined();
 }
 
@@ -93,8 +98,8 @@ Napi::Value CacheHandle::write(const Napi::CallbackInfo& info) {
 Napi::Value CacheHandle::read(const Napi::CallbackInfo& info) {
   auto bytes = Napi::Uint8Array::New(info.Env(), cache().pool().blockBytes());
   void* const block = cache().address(info[0].As<Napi::Number>().Int32Value());
-  allocator_->device().copy(bytes.Data(), block, bytes.ByteLength(), CopyKind::kDeviceToHost, *stream_);
-  stream_->synchronize();
+  allocator_->device().copy(bytes.Data(), block, bytes.ByteLength(), CopyKind::kDeviceToHost, stream());
+  stream().synchronize();
   return bytes;
 }
 
@@ -111,7 +116,7 @@ Napi::Value CacheHandle::compact(const Napi::CallbackInfo& info) {
   Napi::Array moves = Napi::Array::New(info.Env());
   for (const BlockMove& move : cache().pool().compact()) {
     allocator_->device().copy(cache().address(move.to), cache().address(move.from), bytes,
-                              CopyKind::kDeviceToDevice, *stream_);
+                              CopyKind::kDeviceToDevice, stream());
     moves.Set(moves.Length(), static_cast<double>(move.owner.id));
     moves.Set(moves.Length(), move.from);
     moves.Set(moves.Length(), move.to);
@@ -121,7 +126,7 @@ Napi::Value CacheHandle::compact(const Napi::CallbackInfo& info) {
 
 /** trim(keep) → pages that went, once the copies out of them were done */
 Napi::Value CacheHandle::trim(const Napi::CallbackInfo& info) {
-  stream_->synchronize();
+  stream().synchronize();
   const int64_t given = cache().pool().trim(info[0].As<Napi::Number>().Int64Value());
   return Napi::Number::New(info.Env(), static_cast<double>(given));
 }

@@ -32,6 +32,7 @@ class CacheHandle final : public Handle<CacheHandle> {
 
  private:
   void requireBlock(size_t bytes);
+  Stream& stream();
 
   std::shared_ptr<DeviceAllocator> allocator_;
   std::unique_ptr<Stream> stream_;
