@@ -1,12 +1,17 @@
-// The memory bars, section by section: node --expose-gc scripts/bench/memory.cjs [--device cpu] [SECTION…]
-// A section that keeps figures writes rows for `npm run performance` to the file --json names.
-// A section is a file of scripts/bench/memory/ that exports `title` and `run({ device, folder })`, which resolves to
-// rows [what, figure, bar]. --folder says where large files are written (default: the system's temporary folder).
+// The memory bars, section by section:
+//   node --expose-gc scripts/bench/memory.cjs [--device cpu] [--folder DIR] [--json ROWS.json] [--commit HASH] [SECTION…]
+// A section is a file of scripts/bench/memory/ that exports `title` and `run(options)`, which resolves to rows
+// [what, figure, bar, kept?]. `kept` is what docs/performance.json keeps of it, given to `options.keep` too: { case,
+// value, unit, better } and, where there is one, floor, goal, peer and limit; --json writes these, with machine, date
+// and commit, for `npm run performance -- ROWS.json`. --folder says where large files are written (default: the
+// system's temporary folder). Needs no git where --commit is given, and no npm.
 'use strict'
 const { execFileSync } = require('node:child_process')
-const { readdirSync } = require('node:fs')
+const { readdirSync, writeFileSync } = require('node:fs')
+const { cpus } = require('node:os')
 const { basename, join } = require('node:path')
 const { parseArgs } = require('node:util')
+const { loadNative } = require('../../dist/native.js')
 
 const home = join(__dirname, 'memory')
 
@@ -21,6 +26,23 @@ function sections() {
   return found
 }
 
+function cardName(device) {
+  if (device === 'cpu') return cpus()[0].model.trim()
+  return loadNative()
+    .listDevices()
+    .find(({ id }) => id === device).name
+}
+
+const head = () => execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }).trim()
+
+/** Rows as docs/performance.json keeps them. */
+function completeRows(kept, { device, commit = head() }) {
+  const date = new Date().toISOString().slice(0, 10)
+  const common = { area: 'memory', card: cardName(device), date, commit }
+  const absent = { floor: null, goal: null, peer: null, limit: null }
+  return kept.map((row) => ({ ...absent, ...row, ...common }))
+}
+
 async function main() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -28,21 +50,34 @@ async function main() {
       device: { type: 'string', default: 'cpu' },
       folder: { type: 'string' },
       json: { type: 'string' },
-      commit: {
-        type: 'string',
-        default: execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }).trim(),
-      },
+      commit: { type: 'string' },
+      seconds: { type: 'string' },
+      megabytes: { type: 'string' },
+      rounds: { type: 'string' },
+      times: { type: 'string' },
     },
   })
   const known = sections()
   const names = positionals.length > 0 ? positionals : [...known.keys()]
+  const numbers = Object.fromEntries(
+    ['seconds', 'megabytes', 'rounds', 'times']
+      .filter((name) => values[name] !== undefined)
+      .map((name) => [name, Number(values[name])]),
+  )
+  const all = []
+  const options = { ...values, ...numbers, keep: (rows) => all.push(...rows) }
   for (const name of names) {
     const section = known.get(name)
     if (!section) throw new Error(`no section '${name}'; there are ${[...known.keys()].join(', ')}`)
+    const began = Date.now()
     console.log(`\n## ${section.title} (${name}, ${values.device})\n`)
-    for (const [what, figure, bar] of await section.run(values)) {
-      console.log(`${what.padEnd(44)} ${String(figure).padStart(16)}   ${bar}`)
+    for (const [what, figure, bar, kept] of await section.run(options)) {
+      console.log(`${what.padEnd(48)} ${String(figure).padStart(18)}   ${bar}`)
+      if (kept) all.push(kept)
     }
+    console.log(`(${((Date.now() - began) / 1000).toFixed(1)} s)`)
+    if (values.json)
+      writeFileSync(values.json, JSON.stringify(completeRows(all, values), null, 2))
   }
 }
 

@@ -1,8 +1,6 @@
 // Section `replay`: the KV pool under real traces. Per trace and KV shape: what was taken and not used, what was stuck
 // on partly used pages, and how many pages the sessions that stay idle pin.
 'use strict'
-const { writeFileSync } = require('node:fs')
-const { cpus } = require('node:os')
 const { join } = require('node:path')
 const { compression, contiguous, peakOf } = require('./sessions.cjs')
 const { Replay } = require('./replay.cjs')
@@ -64,7 +62,6 @@ function rowsOf(name, requests, factor, shape, made, plain) {
   const reserved = contiguous(requests, factor, shape.tokenBytes)
   const label = `${name}, ${shape.model}, blocks of ${shape.blockSize}`
   const row = (what, value, unit, floor, goal, peer = null) => ({
-    area: 'memory',
     case: `${label}: ${what}`,
     value,
     unit,
@@ -72,7 +69,6 @@ function rowsOf(name, requests, factor, shape, made, plain) {
     floor,
     goal,
     peer,
-    limit: null,
   })
   const peer = { name: 'contiguous, own final length', value: gigabytes(reserved.ownBytes) }
   const longest = gigabytes(reserved.longestBytes)
@@ -106,8 +102,8 @@ function describe(name, factor, shape, made, plain) {
   )
 }
 
-/** `run` of the section: every figure with its bar; with --json, rows for docs/performance.json are written too. */
-function run({ json, commit }) {
+/** `run` of the section: every figure with its bar. */
+function run() {
   if (!hasTraces()) {
     console.log(
       'the traces are not there (OCTAVO_SHARED names the folder that has traces/); left out',
@@ -115,7 +111,6 @@ function run({ json, commit }) {
     return []
   }
   const { testing } = require('node-gyp-build')(join(__dirname, '..', '..', '..'))
-  const common = { card: cpus()[0].model, date: new Date().toISOString().slice(0, 10), commit }
   const rows = Object.entries(traces).flatMap(([name, read]) => {
     const requests = read()
     return shapes.flatMap((shape) => {
@@ -126,20 +121,12 @@ function run({ json, commit }) {
       return rowsOf(name, requests, factor, shape, made, plain)
     })
   })
-  if (json)
-    writeFileSync(
-      json,
-      JSON.stringify(
-        rows.map((row) => ({ ...row, ...common })),
-        null,
-        2,
-      ),
-    )
-  return rows.map(({ case: what, value, unit, floor }) => [
-    what,
-    `${value} ${unit}`,
-    floor === null ? '' : `at most ${floor} ${unit}: ${value <= floor ? 'met' : 'MISSED'}`,
-  ])
+  return rows.map((row) => {
+    const { case: what, value, unit, floor } = row
+    const bar =
+      floor === null ? '' : `at most ${floor} ${unit}: ${value <= floor ? 'met' : 'MISSED'}`
+    return [what, `${value} ${unit}`, bar, row]
+  })
 }
 
 module.exports = { title: 'Real traces on the KV pool: what is stranded', run }
