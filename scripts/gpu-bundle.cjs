@@ -7,8 +7,9 @@ Makes a folder that runs test/gpu on another machine with an NVIDIA card: no npm
 
   OUT/run.sh       unpacks everything to $OCTAVO_GPU_HOME (default /tmp/octavo-gpu) once and runs jest;
                    arguments go to jest: sh run.sh 21-linear -t bf16
+  OUT/node.sh      the same, and runs node in the unpacked folder: sh node.sh --expose-gc scripts/bench/memory.cjs
   OUT/node.xz      this node, stripped
-  OUT/app.tar.xz   addon, lib and tests compiled to JavaScript, models/, jest and our dependencies, and what
+  OUT/app.tar.xz   addon, lib and tests compiled to JavaScript, scripts/, models/, jest and our dependencies, and what
                    --shared names: small files that tests look for under shared/NAME (test/shared.ts)
   OUT/models/…     with --model only: pieces of at most --piece-mb each, their checksums, and keep.sh
 
@@ -104,7 +105,9 @@ function writeApp(stage) {
   const addon = join(stage, 'build/Release/octavo.node')
   fs.mkdirSync(dirname(addon), { recursive: true })
   execFileSync('strip', ['-o', addon, resolve(root, options.addon)])
-  for (const name of ['package.json', 'models']) copy(join(root, name), join(stage, name))
+  for (const name of ['package.json', 'models', 'scripts'])
+    copy(join(root, name), join(stage, name))
+  fs.symlinkSync('lib', join(stage, 'dist')) // where benchmarks look for the library
   const { dependencies } = JSON.parse(fs.readFileSync(join(root, 'package.json'), 'utf8'))
   const skipped = /\.(map|md|d\.ts|d\.mts|d\.cts)$/
   for (const folder of dependencyFolders([...Object.keys(dependencies), 'jest'])) {
@@ -127,8 +130,9 @@ function writeApp(stage) {
   )
 }
 
-const runScript = `#!/bin/sh
-# Unpacks this bundle once and runs its tests; arguments go to jest.
+/** Unpacks once, then does `command` in the unpacked folder. */
+const script = (purpose, command) => `#!/bin/sh
+# Unpacks this bundle once and ${purpose}.
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 home=\${OCTAVO_GPU_HOME:-/tmp/octavo-gpu}
@@ -142,8 +146,13 @@ if [ "$(cat "$home/stamp" 2>/dev/null)" != "$stamp" ]; then
   echo "$stamp" > "$home/stamp"
 fi
 cd "$home/app"
-exec "$home/node" node_modules/jest/bin/jest.js --ci "$@"
+exec "$home/node" ${command} "$@"
 `
+
+const scripts = {
+  'run.sh': script('runs its tests; arguments go to jest', 'node_modules/jest/bin/jest.js --ci'),
+  'node.sh': script('runs node in it with the arguments given', ''),
+}
 
 const keepScript = `#!/bin/sh
 # Takes the pieces that lie beside this script; checks and joins a model once all its pieces have come.
@@ -214,7 +223,7 @@ function main() {
     execFileSync('strip', ['-o', node, process.execPath])
     shell(`xz -6 -T0 -f '${node}'`)
   }
-  fs.writeFileSync(join(out, 'run.sh'), runScript)
+  for (const [name, text] of Object.entries(scripts)) fs.writeFileSync(join(out, name), text)
   const bytes = ['node.xz', 'app.tar.xz'].map((name) => fs.statSync(join(out, name)).size)
   console.log(
     `node.xz ${bytes[0]} bytes, app.tar.xz ${bytes[1]} bytes, in ${relative(root, out) || '.'}`,

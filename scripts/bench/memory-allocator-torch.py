@@ -1,12 +1,17 @@
-"""Nanoseconds that an allocation and its free take in PyTorch's caching allocator, for comparison with
-`npm run bench:memory -- allocator`: the same sizes, one thread, medians of short batches.
+"""Nanoseconds that an allocation and its free take in PyTorch's caching allocator: the same sizes as section
+`allocator` of scripts/bench/memory.cjs, which runs this where there is a card and torch; one thread, medians of short
+batches.
 
-    python3 scripts/bench/memory-allocator-torch.py
+    python3 scripts/bench/memory-allocator-torch.py [--json]
 
-Needs torch with CUDA. Calls the allocator itself (torch._C._cuda_cudaCachingAllocator_raw_alloc), so that no tensor
-is made; an empty call into the same module is measured and taken off, so that Python's own cost is not PyTorch's.
+Calls the allocator itself (torch._C._cuda_cudaCachingAllocator_raw_alloc), so that no tensor is made. What Python adds
+to a pair is measured and printed beside it: the loop and two empty calls of C functions in the same module. `gross` has
+it, `net` has not; the truth of the allocator alone is a little below `net`, as raw_alloc also parses two arguments,
+makes an integer and lets the interpreter lock go.
 """
 
+import argparse
+import json
 import random
 import statistics
 import time
@@ -14,8 +19,10 @@ import time
 import torch
 
 PAIRS, BATCHES, LIVE = 1000, 201, 256
+MIX = "mix of 512 B to 8 MiB, 256 live"
 alloc = torch._C._cuda_cudaCachingAllocator_raw_alloc
 free = torch._C._cuda_cudaCachingAllocator_raw_delete
+nothing = torch._C._cuda_getDevice  # reads an integer
 
 
 def batches(body):
@@ -35,10 +42,24 @@ def fixed(size, stream):
     return batches(body)
 
 
-def mix(stream):
+def fixed_overhead():
+    def body():
+        for _ in range(PAIRS):
+            nothing()
+            nothing()
+
+    return batches(body)
+
+
+def mixed_sizes():
     rng = random.Random(1)
     sizes = [int(2 ** rng.uniform(9, 23)) for _ in range(PAIRS)]
     victims = [rng.randrange(LIVE) for _ in range(PAIRS)]
+    return sizes, victims
+
+
+def mix(stream):
+    sizes, victims = mixed_sizes()
     live = [alloc(sizes[index % PAIRS], stream) for index in range(LIVE)]
 
     def body():
@@ -52,31 +73,43 @@ def mix(stream):
     return cost
 
 
-def call_overhead():
-    """Two calls of C functions that do nothing but read an integer."""
-    nothing = torch._C._cuda_getDevice
+def mix_overhead():
+    sizes, victims = mixed_sizes()
+    live = list(range(LIVE))
 
     def body():
-        for _ in range(PAIRS):
+        for size, victim in zip(sizes, victims):
+            live[victim]
             nothing()
-            nothing()
+            live[victim] = nothing()
 
     return batches(body)
 
 
-def main():
-    torch.cuda.init()
+def measure():
     stream = torch.cuda.current_stream().cuda_stream
+    plain, mixed = fixed_overhead(), mix_overhead()
+    costs = [
+        ("64 KiB", fixed(65536, stream), plain),
+        ("4 MiB", fixed(4 << 20, stream), plain),
+        (MIX, mix(stream), mixed),
+    ]
+    return [{"name": name, "gross": cost, "net": cost - overhead} for name, cost, overhead in costs]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--json", action="store_true")
+    as_json = parser.parse_args().json
+    torch.cuda.init()
     torch.empty(1, device="cuda")
+    cases = measure()
+    if as_json:
+        print(json.dumps({"version": torch.__version__, "cases": cases}))
+        return
     print(f"torch {torch.__version__} on {torch.cuda.get_device_name()}")
-    overhead = call_overhead()
-    print(f"two empty calls from Python: {overhead:.0f} ns")
-    for name, cost in [
-        ("64 KiB", fixed(65536, stream)),
-        ("4 MiB", fixed(4 << 20, stream)),
-        ("mix of 512 B to 8 MiB, 256 live", mix(stream)),
-    ]:
-        print(f"{name}: {cost:.0f} ns a pair, {cost - overhead:.0f} ns without the calls")
+    for case in cases:
+        print(f"{case['name']}: {case['gross']:.0f} ns a pair, {case['net']:.0f} ns without Python's share")
 
 
 main()

@@ -76,8 +76,7 @@ async function main() {
       if (kept) all.push(kept)
     }
     console.log(`(${((Date.now() - began) / 1000).toFixed(1)} s)`)
-    if (values.json)
-      writeFileSync(values.json, JSON.stringify(completeRows(all, values), null, 2))
+    if (values.json) writeFileSync(values.json, JSON.stringify(completeRows(all, values), null, 2))
   }
 }
 
