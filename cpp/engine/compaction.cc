@@ -77,12 +77,12 @@ void Engine::State::tidyWhenIdle(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-/** After the device refused a page: as much again as it has free by now. */
+/** After the device refused a page: as much again as it has free by now. While nothing runs, no step would come. */
 void Engine::State::recoverCapacity() {
   BlockPool& pool = cache->pool();
   if (pool.capacity() == pool.total()) return;
   if (nextCapacityTry == 0) nextCapacityTry = step + kCapacityTry;
-  if (!requests.empty() && step < nextCapacityTry) return;
+  if (!scheduler->running().empty() && step < nextCapacityTry) return;
   nextCapacityTry = 0;
   pool.raiseCapacity(allocator->device().memoryUse().freeBytes);
 }

@@ -1,10 +1,11 @@
 // The memory bars, section by section:
 //   node --expose-gc scripts/bench/memory.cjs [--device cpu] [--folder DIR] [--json ROWS.json] [--commit HASH] [SECTION…]
 // A section is a file of scripts/bench/memory/ that exports `title` and `run(options)`, which resolves to rows
-// [what, figure, bar, kept?]. `kept` is what docs/performance.json keeps of it, given to `options.keep` too: { case,
-// value, unit, better } and, where there is one, floor, goal, peer and limit; --json writes these, with machine, date
-// and commit, for `npm run performance -- ROWS.json`. --folder says where large files are written (default: the
-// system's temporary folder). Needs no git where --commit is given, and no npm.
+// [what, figure, bar, kept?]. `kept` is what docs/performance.json keeps of it: { case, value, unit, better } and, where
+// there is one, floor, goal, peer and limit; --json writes these, with machine, date and commit, for
+// `npm run performance -- ROWS.json`. --folder says where large files are written (default: the system's temporary
+// folder); --seconds, --megabytes, --rounds and --times make sections longer or shorter. Needs no git where --commit is
+// given, and no npm.
 'use strict'
 const { execFileSync } = require('node:child_process')
 const { readdirSync, writeFileSync } = require('node:fs')
@@ -65,19 +66,32 @@ async function main() {
       .map((name) => [name, Number(values[name])]),
   )
   const all = []
-  const options = { ...values, ...numbers, keep: (rows) => all.push(...rows) }
+  const options = { ...values, ...numbers }
+  const unknown = names.find((name) => !known.has(name))
+  if (unknown !== undefined)
+    throw new Error(`no section '${unknown}'; there are ${[...known.keys()].join(', ')}`)
   for (const name of names) {
-    const section = known.get(name)
-    if (!section) throw new Error(`no section '${name}'; there are ${[...known.keys()].join(', ')}`)
-    const began = Date.now()
-    console.log(`\n## ${section.title} (${name}, ${values.device})\n`)
+    all.push(...(await runSection(name, known.get(name), options)))
+    if (values.json) writeFileSync(values.json, JSON.stringify(completeRows(all, values), null, 2))
+  }
+}
+
+/** Prints a section and resolves to what it keeps; one that fails is told, and the next ones run. */
+async function runSection(name, section, options) {
+  const began = Date.now()
+  const all = []
+  console.log(`\n## ${section.title} (${name}, ${options.device})\n`)
+  try {
     for (const [what, figure, bar, kept] of await section.run(options)) {
       console.log(`${what.padEnd(48)} ${String(figure).padStart(18)}   ${bar}`)
       if (kept) all.push(kept)
     }
-    console.log(`(${((Date.now() - began) / 1000).toFixed(1)} s)`)
-    if (values.json) writeFileSync(values.json, JSON.stringify(completeRows(all, values), null, 2))
+  } catch (error) {
+    console.error(error)
+    process.exitCode = 1
   }
+  console.log(`(${((Date.now() - began) / 1000).toFixed(1)} s)`)
+  return all
 }
 
 main().catch((error) => {

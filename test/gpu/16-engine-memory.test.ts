@@ -76,7 +76,7 @@ test('on a device that cannot map pages the tokens are the same', async () => {
 test('when something else takes the card, requests wait or are refused by type, and all is well after it', async () => {
   const engine = await load({ memory: { kv: 2048 * MiB } })
   const other = openMemory('cuda:0')
-  const hoard = fillDevice(other, 'cuda:0', MiB)
+  const giveBack = fillDevice(other, 'cuda:0', MiB)
   const starved = engine.createSession()
   const outcome = await starved.generate('Once upon a time', { maxNewTokens: 20 }).result.then(
     () => 'served',
@@ -84,7 +84,7 @@ test('when something else takes the card, requests wait or are refused by type, 
   )
   expect(['served', 'OCTAVO_OUT_OF_MEMORY']).toContain(outcome)
   engine.check()
-  other.free(hoard)
+  giveBack()
   await expectGolden(engine, [engine.createSession(), engine.createSession()], 10, 100)
   engine.check()
   engine.dispose()

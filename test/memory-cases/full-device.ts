@@ -4,6 +4,7 @@ import { openMemory, type Memory } from '../helpers/native-testing.js'
 import type { DeviceName } from './driver.js'
 
 const MiB = 2 ** 20
+const page = 2 * MiB
 const standIn = 4096 * MiB // bytes of the device that stands in for the CPU, whose memory the tests cannot use up
 
 /** Memory that can be used up: the card's, or a device of 4 GiB that holds nothing it is not asked to touch. */
@@ -17,8 +18,28 @@ function freeOn(memory: Memory, device: DeviceName): number {
   return loadNative().memoryUse(device).freeBytes
 }
 
-/** Takes all but so many bytes; returns the allocation, to be freed. */
-export function fillDevice(memory: Memory, device: DeviceName, leave: number): number {
-  const bytes = Math.floor((freeOn(memory, device) - leave) / 512) * 512
-  return memory.allocate('workspace', bytes, 'engine', 0, 'another')
+/** null where the device has no piece of that size. */
+function tryAllocate(memory: Memory, bytes: number): number | null {
+  try {
+    return memory.allocate('workspace', bytes, 'engine', 0, 'another')
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'OCTAVO_OUT_OF_MEMORY') throw error
+    return null
+  }
+}
+
+/** Takes all but so many bytes, in as few pieces as the driver gives them; the result gives them back. */
+export function fillDevice(memory: Memory, device: DeviceName, leave: number): () => void {
+  const pieces: number[] = []
+  let largest = Infinity
+  for (;;) {
+    const bytes = Math.floor(Math.min(largest, freeOn(memory, device) - leave) / page) * page
+    if (bytes < page) break
+    const piece = tryAllocate(memory, bytes)
+    if (piece === null) largest = bytes / 2
+    else pieces.push(piece)
+  }
+  return () => {
+    for (const piece of pieces) memory.free(piece)
+  }
 }

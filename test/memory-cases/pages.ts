@@ -95,7 +95,7 @@ export function testPages(device: DeviceName): void {
   test('a device that runs out half-way gives back what it had mapped', () => {
     const { memory, freeBytes } = openNearlyFull(device)
     const range = openPages(memory, 1000)
-    const hoard = fillDevice(memory, device, 256 * MiB)
+    const giveBack = fillDevice(memory, device, 256 * MiB)
     const before = freeBytes()
     const { code, message } = refusal(() => range.map(0, 500))
     expect(code).toBe('OCTAVO_OUT_OF_MEMORY')
@@ -103,7 +103,7 @@ export function testPages(device: DeviceName): void {
     expect(range.counts().mapped).toBe(0)
     expect(freeBytes()).toBeGreaterThanOrEqual(before - 8 * MiB)
     range.map(100, 32)
-    memory.free(hoard)
+    giveBack()
     range.map(0, 100)
     expect(held(memory)).toBe(132 * page)
     range.dispose()
