@@ -1,12 +1,9 @@
 /** JSON files of a checkpoint: read whole, within a bound, with the place of a syntax error. */
 import { basename } from 'node:path'
 import { OctavoError } from '../errors.js'
-import { readRange, withFile } from './disk.js'
+import { readBounded } from '../disk.js'
 import { Fields } from './fields.js'
 import { syntaxErrorOffset } from './json-syntax.js'
-
-/** Larger than any published index (about 15 MB for 145,000 tensors). */
-const largestJsonBytes = 100_000_000
 
 /**
  * The JSON object in a file. Throws OCTAVO_IO_FAILED, OCTAVO_CHECKPOINT_INVALID (naming line and
@@ -14,13 +11,7 @@ const largestJsonBytes = 100_000_000
  */
 export async function readJson(path: string, signal?: AbortSignal): Promise<Fields> {
   const file = basename(path)
-  const bytes = await withFile(path, signal, async (handle, size) => {
-    if (size > largestJsonBytes) {
-      const problem = `${file} has ${size} bytes; at most ${largestJsonBytes} are read`
-      throw new OctavoError('OCTAVO_CHECKPOINT_INVALID', problem)
-    }
-    return readRange(handle, 0, size, signal)
-  })
+  const bytes = await readBounded(path, 'OCTAVO_CHECKPOINT_INVALID', signal)
   return new Fields(file, parseJsonObject(file, decodeUtf8(file, bytes)))
 }
 

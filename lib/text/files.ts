@@ -1,13 +1,14 @@
 /** The files of a model folder that speak of text. */
 
-import { lstat, readFile } from 'node:fs/promises'
+import { lstat } from 'node:fs/promises'
+import { ioFailed, readBounded } from '../disk.js'
 import { OctavoError } from '../errors.js'
 import { objectAt, type JsonObject } from './json.js'
 
-/** null when there is no such file; anything else that goes wrong is OCTAVO_IO_FAILED. */
+/** null when there is no such file. Throws OCTAVO_IO_FAILED, OCTAVO_TOKENIZER_INVALID for one that is too large. */
 export async function readText(path: string): Promise<string | null> {
   try {
-    return (await readFile(path)).toString('utf8')
+    return (await readBounded(path, 'OCTAVO_TOKENIZER_INVALID')).toString('utf8')
   } catch (error) {
     return absent(path, error)
   }
@@ -18,11 +19,13 @@ export async function readText(path: string): Promise<string | null> {
  * an entry: a hub cache whose files were cleared leaves such, and the model is then broken, not textless.
  */
 export async function absent(path: string, error: unknown): Promise<null> {
-  const { code, message } = error as NodeJS.ErrnoException
-  const entry = code === 'ENOENT' ? await lstat(path).catch(() => null) : null
-  if (code === 'ENOENT' && entry === null) return null
-  const reason = entry?.isSymbolicLink() ? 'it is a link to a file that does not exist' : message
-  throw new OctavoError('OCTAVO_IO_FAILED', `cannot read ${path}: ${reason}`, { cause: error })
+  const failure = ioFailed(path, error)
+  if ((failure.cause as NodeJS.ErrnoException | undefined)?.code !== 'ENOENT') throw failure
+  const entry = await lstat(path).catch(() => null)
+  if (entry === null) return null
+  if (!entry.isSymbolicLink()) throw failure
+  const problem = `cannot read ${path}: it is a link to a file that does not exist`
+  throw new OctavoError('OCTAVO_IO_FAILED', problem, { cause: failure.cause })
 }
 
 /** The object that a JSON file holds, or null when there is no such file. */
