@@ -1,6 +1,7 @@
 /** JSON files of a checkpoint: read whole, within a bound, with the place of a syntax error. */
 import { basename } from 'node:path'
 import { OctavoError } from '../errors.js'
+import { deepestJson, nestsTooDeep } from '../json-depth.js'
 import { readBounded } from '../disk.js'
 import { Fields } from './fields.js'
 import { syntaxErrorOffset } from './json-syntax.js'
@@ -33,6 +34,10 @@ export function parseJsonObject(file: string, text: string): Record<string, unkn
   } catch (error) {
     const problem = `${file} is not valid JSON: ${syntaxProblem(text)}`
     throw new OctavoError('OCTAVO_CHECKPOINT_INVALID', problem, { cause: error })
+  }
+  if (nestsTooDeep(value)) {
+    const problem = `${file} nests more than ${deepestJson} levels deep; no model's file does`
+    throw new OctavoError('OCTAVO_CHECKPOINT_INVALID', problem)
   }
   if (isObject(value)) return value
   const kind = Array.isArray(value) ? 'a list' : value === null ? 'null' : `a ${typeof value}`

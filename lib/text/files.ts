@@ -3,6 +3,7 @@
 import { lstat } from 'node:fs/promises'
 import { ioFailed, readBounded } from '../disk.js'
 import { OctavoError } from '../errors.js'
+import { deepestJson, nestsTooDeep } from '../json-depth.js'
 import { objectAt, type JsonObject } from './json.js'
 
 /** null when there is no such file. Throws OCTAVO_IO_FAILED, OCTAVO_TOKENIZER_INVALID for one that is too large. */
@@ -36,12 +37,16 @@ export async function readJsonObject(path: string): Promise<JsonObject | null> {
 }
 
 function parseJson(text: string): unknown {
+  let value: unknown
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch (error) {
     const reason = (error as Error).message
     throw new OctavoError('OCTAVO_TOKENIZER_INVALID', `not JSON (${reason})`, { cause: error })
   }
+  if (!nestsTooDeep(value)) return value
+  const problem = `nests more than ${deepestJson} levels deep; no tokenizer does`
+  throw new OctavoError('OCTAVO_TOKENIZER_INVALID', problem)
 }
 
 /** Runs `read` and puts the file's path in front of what it refuses. */

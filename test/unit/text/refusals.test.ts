@@ -99,6 +99,21 @@ test.each(['tokenizer.json', 'chat_template.jinja', 'additional_chat_templates']
   },
 )
 
+test.each([
+  ['normalizer', 'normalizers'],
+  ['pre_tokenizer', 'pretokenizers'],
+  ['post_processor', 'processors'],
+  ['decoder', 'decoders'],
+])('a %s of 20,000 sequences in each other', async (part, steps) => {
+  const levels = 20_000
+  const nested = `{"type":"Sequence","${steps}":[`.repeat(levels) + ']}'.repeat(levels)
+  const json = JSON.stringify(storiesTokenizer({ [part]: 'deep' })).replace('"deep"', nested)
+  await expectRefusal(
+    { 'tokenizer.json': json },
+    /tokenizer\.json: nests more than 100 levels deep/,
+  )
+})
+
 test.each<[unknown, RegExp]>([
   [5, /"chat_template" must be a string or a list of named templates, not number 5/],
   [{}, /"chat_template" must be a string or a list of named templates, not an object/],
