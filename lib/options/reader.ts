@@ -21,6 +21,10 @@ export function show(value: unknown): string {
   return String(value)
 }
 
+/** A string that the system takes as a path: NUL would end it early. */
+export const isPath = (value: unknown): value is string =>
+  typeof value === 'string' && value !== '' && !value.includes('\0')
+
 /** The refusal of one value, naming it and what it must be. */
 export function invalid(name: string, value: unknown, expected: string): OctavoError {
   return new OctavoError(
