@@ -94,7 +94,8 @@ export class Session {
 
   /**
    * Answers a conversation: the model's chat template turns the messages (all of them, oldest first) into a
-   * prompt. Throws what `generate` throws, OCTAVO_NO_CHAT_TEMPLATE and OCTAVO_TEMPLATE_FAILED.
+   * prompt. Throws what `generate` throws, OCTAVO_NO_CHAT_TEMPLATE, and OCTAVO_TEMPLATE_FAILED where the template
+   * does not parse or refuses the messages.
    *
    * @example
    * ```ts

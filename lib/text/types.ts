@@ -1,5 +1,7 @@
 /** Text in and out: what the engine needs of a tokenizer, a chat template and a detokenizer. */
 
+import type { OctavoError } from '../errors.js'
+
 export interface Tokenizer {
   /** Ids below this exist. */
   readonly vocabularySize: number
@@ -38,7 +40,9 @@ export interface ChatTemplateOptions {
 }
 
 export interface ChatTemplate {
-  /** Throws OCTAVO_TEMPLATE_FAILED with the template's own words. */
+  /** Why no conversation can be rendered, an OCTAVO_TEMPLATE_FAILED; null where one can. */
+  readonly problem: OctavoError | null
+  /** Throws OCTAVO_TEMPLATE_FAILED: the `problem`, or the template's own words. */
   render(messages: readonly ChatMessage[], options?: ChatTemplateOptions): string
 }
 

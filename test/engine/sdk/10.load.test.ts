@@ -96,6 +96,7 @@ describe('a load that is refused', () => {
     ['/no/such/folder', 'OCTAVO_IO_FAILED', '/no/such/folder'],
     [join(stories, 'config.json'), 'OCTAVO_IO_FAILED', 'config.json'],
     ['', 'OCTAVO_INVALID_ARGUMENT', 'path is ""'],
+    ['a\0b', 'OCTAVO_INVALID_ARGUMENT', 'path is "a\\u0000b"'],
   ] as const)('for the path %j', async (path, code, sentence) => {
     await expect(Engine.load(path)).rejects.toEqual(refusal(code, sentence))
   })
@@ -149,6 +150,21 @@ describe('a folder', () => {
     const { tokens, text } = await session.generate([1, 403, 407], { maxNewTokens: 4 }).result
     expect(tokens).toEqual([261, 378, 432, 383])
     expect(text).toBe('')
+  })
+
+  it('whose chat template does not parse loads and generates; chat says what is wrong', async () => {
+    await writeFile(join(folder, 'chat_template.jinja'), '{% if x %}')
+    await using engine = await load()
+    using session = engine.createSession()
+    expect(engine.hasChatTemplate).toBe(false)
+    expect(() => session.chat([{ role: 'user', content: 'x' }])).toThrow(
+      refusal(
+        'OCTAVO_TEMPLATE_FAILED',
+        'chat_template.jinja: the chat template "default" does not',
+      ),
+    )
+    const { tokens } = await session.generate([1, 403, 407], { maxNewTokens: 4 }).result
+    expect(tokens).toEqual([261, 378, 432, 383])
   })
 
   it('whose weights are cut short is refused', async () => {
