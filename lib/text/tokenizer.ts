@@ -29,7 +29,7 @@ const loneSurrogate = /\p{Surrogate}/gu
 export class BpeTokenizer implements Tokenizer {
   readonly vocabularySize: number
   readonly bosTokenId: number | null
-  readonly eosTokenIds: number[]
+  readonly eosTokenIds: readonly number[]
   private readonly vocabulary: Vocabulary
   private readonly rawTokens: AddedTokenFinder
   private readonly normalizedTokens: AddedTokenFinder
@@ -65,7 +65,7 @@ export class BpeTokenizer implements Tokenizer {
     const { bos_token: bos, eos_token: eos } = special.byName
     this.bosTokenId = bos === undefined ? null : (vocabulary.idOf(bos) ?? null)
     const eosId = eos === undefined ? undefined : vocabulary.idOf(eos)
-    this.eosTokenIds = eosId === undefined ? [] : [eosId]
+    this.eosTokenIds = Object.freeze(eosId === undefined ? [] : [eosId])
   }
 
   encode(text: string, options?: EncodeOptions): number[] {

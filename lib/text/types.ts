@@ -6,7 +6,7 @@ export interface Tokenizer {
   /** Ids below this exist. */
   readonly vocabularySize: number
   readonly bosTokenId: number | null
-  readonly eosTokenIds: number[]
+  readonly eosTokenIds: readonly number[]
   /** Special tokens written in the text are recognised; `addSpecialTokens` (default true) adds BOS and the like. */
   encode(text: string, options?: { addSpecialTokens?: boolean }): number[]
   /**

@@ -29,6 +29,14 @@ describe('loading the embedded model', () => {
     engine.check()
   })
 
+  it('lets no one change what it knows of the model', async () => {
+    await using engine = await loadStories()
+    const { model, tokenizer } = engine
+    const parts = [model, model.eosTokenIds, model.generation, tokenizer!.eosTokenIds]
+    for (const part of parts) expect(Object.isFrozen(part)).toBe(true)
+    expect(() => ((model.eosTokenIds as number[]).length = 0)).toThrow(TypeError)
+  })
+
   it('loads a folder by its path, with all defaults', async () => {
     await using engine = await Engine.load(stories)
     expect(engine.model.folder).toBe(stories)
@@ -114,6 +122,13 @@ describe('a load that is refused', () => {
     )
     await expect(loadStories({ memory: { limit: 4 * 2 ** 20, kv: 2 ** 30 } })).rejects.toEqual(
       refusal('OCTAVO_OUT_OF_MEMORY'),
+    )
+  })
+
+  it('for a limit that rounds to nothing, by its own name', async () => {
+    const limited = loadStories({ memory: { limit: 5e-324 } })
+    await expect(limited).rejects.toEqual(
+      refusal('OCTAVO_INVALID_ARGUMENT', 'memory.limit is 5e-324; it must be at least a byte of'),
     )
   })
 
