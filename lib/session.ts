@@ -182,6 +182,8 @@ function continuing(
   keepSpecialTokens: boolean,
 ): Detokenizer {
   const detokenizer = tokenizer.detokenizer({ keepSpecialTokens })
-  for (const id of prompt.slice(-8)) detokenizer.push(id)
+  // Rows of the embedding past the tokenizer's ids are padding: no text.
+  const known = prompt.slice(-8).filter((id) => id < tokenizer.vocabularySize)
+  for (const id of known) detokenizer.push(id)
   return detokenizer
 }

@@ -97,7 +97,6 @@ export class BpeTokenizer implements Tokenizer {
     return new StreamDetokenizer(this.vocabulary, this.bytes, this.decoderRules, keep)
   }
 
-  /** A detokenizer takes padding ids, which a model may emit; here every id is the caller's. */
   private requireIds(ids: unknown): asserts ids is readonly number[] {
     if (!Array.isArray(ids) && !(ids instanceof Int32Array) && !(ids instanceof Uint32Array)) {
       throw invalid('ids', ids, 'an array of token ids')

@@ -19,7 +19,10 @@ export interface Tokenizer {
 }
 
 export interface Detokenizer {
-  /** Text that this token completes, '' for an id that is no token's: '' while a character is unfinished; never half a character. */
+  /**
+   * Text that this token completes: '' while a character is unfinished, never half a character. '' for an id that
+   * no token has; one of `vocabularySize` or more is refused with OCTAVO_INVALID_ARGUMENT.
+   */
   push(id: number): string
   /** What is left at the end: unfinished bytes become U+FFFD. */
   flush(): string
