@@ -93,10 +93,10 @@ function nativeLoad(
   }
 }
 
-/** Resolves with the engine, or gives everything back and rejects. */
-async function loadWeights(
-  load: NativeLoad,
-  addon: NativeAddon,
+/** Resolves with the engine, or gives everything back and rejects: a load may end before its abort reaches it. */
+export async function loadWeights(
+  load: Omit<NativeLoad, 'onProgress'>,
+  addon: Pick<NativeAddon, 'loadEngine'>,
   settings: EngineSettings,
 ): Promise<NativeEngine> {
   const { signal } = settings
@@ -131,10 +131,9 @@ export async function loadEngine(folder: string, settings: EngineSettings): Prom
   signal?.throwIfAborted()
   const requests = new RequestTable()
   const addon = loadNative()
-  let load: NativeLoad
+  let load: Omit<NativeLoad, 'onProgress'>
   try {
-    const callbacks = { onProgress: () => {}, onEvents: requests.dispatch }
-    load = { ...nativeLoad(addon, checkpoint, settings), ...callbacks }
+    load = { ...nativeLoad(addon, checkpoint, settings), onEvents: requests.dispatch }
   } catch (error) {
     throw fromNative(error)
   }

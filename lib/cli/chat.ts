@@ -9,6 +9,7 @@ import type { Session } from '../session.js'
 import { loadChatTemplate } from '../text/index.js'
 import type { ChatMessage } from '../text/types.js'
 import { Arguments, type Flags } from './arguments.js'
+import { modelFlag } from './engine-flags.js'
 import { exitCodes, exitCodesHelp, report } from './exit.js'
 import {
   engineOptions,
@@ -47,14 +48,16 @@ export async function run(argv: readonly string[]): Promise<number> {
     throw new OctavoError('OCTAVO_INVALID_ARGUMENT', sentence)
   }
   const options = generateOptions(args)
+  const settings = engineOptions(args)
+  const model = modelFlag(args)
   const system = args.text('system')
   const interrupt = new AbortController()
   const abort = (): void => interrupt.abort()
   process.once('SIGINT', abort)
   try {
     await using snapshot = await SnapshotOutput.open(args)
-    await requireTemplate(args.text('model') ?? embeddedModel)
-    await using engine = await loadEngine(args.text('model'), engineOptions(args), interrupt.signal)
+    await requireTemplate(model ?? embeddedModel)
+    await using engine = await loadEngine(model, settings, interrupt.signal)
     process.removeListener('SIGINT', abort)
     const code = await new Conversation(engine, options, system).run()
     await snapshot.write(engine)
