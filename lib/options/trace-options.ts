@@ -10,7 +10,7 @@ export type TraceLevel = 0 | 1 | 2 | 3
 
 /** A file that receives every event of level 3 as a line of JSON. */
 export interface TraceSpillOptions {
-  /** Made anew at the first entry into level 3. */
+  /** A regular file, made anew at the first entry into level 3. */
   path: string
   /** Where it stops. Default 256 MiB. */
   maxBytes?: number | undefined
