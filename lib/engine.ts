@@ -9,7 +9,7 @@ import { readEngineOptions, type EngineOptions } from './options/engine-options.
 import type { Prompt } from './options/generate-options.js'
 import { readPlanOptions, type PlanOptions } from './options/plan-options.js'
 import { checkPromptLength } from './options/generate-settings.js'
-import { invalid, OptionReader } from './options/reader.js'
+import { invalid, isPath, OptionReader } from './options/reader.js'
 import { memoryPlan, type MemoryPlan } from './plan.js'
 import { traceLevels, type TraceLevel } from './options/trace-options.js'
 import { promptIds } from './prompt.js'
@@ -35,7 +35,7 @@ export interface LogitsOptions {
 
 /** The embedded model where no path is given. */
 function folderOf(path: string | undefined): string {
-  if (path !== undefined && (typeof path !== 'string' || path === '')) {
+  if (path !== undefined && !isPath(path)) {
     throw invalid('path', path, 'the path of a model folder')
   }
   return path ?? embeddedModel
@@ -139,9 +139,9 @@ export class Engine {
     return this.#state.text?.tokenizer ?? null
   }
 
-  /** True where `session.chat` works. */
+  /** True where `session.chat` works: the folder has a chat template, and it is one. */
   get hasChatTemplate(): boolean {
-    return this.#state.text?.template != null
+    return this.#state.text?.template?.problem === null
   }
 
   get disposed(): boolean {

@@ -14,6 +14,7 @@ import {
 } from './native.js'
 import type { NativeTraceOptions } from './native-trace.js'
 import type { EngineSettings, LoadProgress } from './options/engine-options.js'
+import { invalid } from './options/reader.js'
 import type { PlanSettings } from './options/plan-options.js'
 import type { TraceSettings } from './options/trace-options.js'
 import { memoryPlan, type MemoryPlan } from './plan.js'
@@ -27,7 +28,12 @@ export const embeddedModel = join(__dirname, '..', 'models', 'stories260k')
 
 /** A fraction of the device's memory becomes bytes. */
 function limitBytes(limit: number, totalBytes: () => number): number {
-  return limit > 1 ? limit : Math.floor(limit * totalBytes())
+  if (limit > 1) return limit
+  const total = totalBytes()
+  const bytes = Math.floor(limit * total)
+  if (bytes >= 1) return bytes
+  const expected = `at least a byte of the device's ${total}, or a whole number of bytes`
+  throw invalid('memory.limit', limit, expected)
 }
 
 function nativeTrace({ spill, ...trace }: TraceSettings): NativeTraceOptions {
@@ -87,10 +93,10 @@ function nativeLoad(
   }
 }
 
-/** Resolves with the engine, or gives everything back and rejects. */
-async function loadWeights(
-  load: NativeLoad,
-  addon: NativeAddon,
+/** Resolves with the engine, or gives everything back and rejects: a load may end before its abort reaches it. */
+export async function loadWeights(
+  load: Omit<NativeLoad, 'onProgress'>,
+  addon: Pick<NativeAddon, 'loadEngine'>,
   settings: EngineSettings,
 ): Promise<NativeEngine> {
   const { signal } = settings
@@ -125,10 +131,9 @@ export async function loadEngine(folder: string, settings: EngineSettings): Prom
   signal?.throwIfAborted()
   const requests = new RequestTable()
   const addon = loadNative()
-  let load: NativeLoad
+  let load: Omit<NativeLoad, 'onProgress'>
   try {
-    const callbacks = { onProgress: () => {}, onEvents: requests.dispatch }
-    load = { ...nativeLoad(addon, checkpoint, settings), ...callbacks }
+    load = { ...nativeLoad(addon, checkpoint, settings), onEvents: requests.dispatch }
   } catch (error) {
     throw fromNative(error)
   }

@@ -29,6 +29,7 @@ export interface Model {
   readonly generation: Readonly<GenerationDefaults>
 }
 
+/** Frozen at every level: the engine reads the same objects that a caller sees. */
 export function describeModel(checkpoint: Checkpoint, text: TextModel | null): Model {
   const { spec } = checkpoint
   const eos = new Set([...checkpoint.eosTokenIds, ...(text?.tokenizer.eosTokenIds ?? [])])
@@ -43,7 +44,7 @@ export function describeModel(checkpoint: Checkpoint, text: TextModel | null): M
     contextLength: spec.contextLength,
     dtype: checkpoint.dtype,
     weightBytes: checkpoint.weightBytes,
-    eosTokenIds: [...eos].sort((a, b) => a - b),
-    generation: checkpoint.generation,
+    eosTokenIds: Object.freeze([...eos].sort((a, b) => a - b)),
+    generation: Object.freeze({ ...checkpoint.generation }),
   })
 }

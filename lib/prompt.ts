@@ -4,13 +4,14 @@ import type { ChatOptions, Prompt } from './options/generate-options.js'
 import { invalid } from './options/reader.js'
 import type { ChatMessage, ChatTemplateOptions, TextModel } from './text/types.js'
 
-function checkedIds(ids: ArrayLike<unknown>, vocabularySize: number): Int32Array {
-  for (let i = 0; i < ids.length; i++) {
-    const id = ids[i]
-    if (Number.isInteger(id) && (id as number) >= 0 && (id as number) < vocabularySize) continue
+/** A copy: what is checked is what is used, whoever shares the caller's array. */
+function checkedIds(given: ArrayLike<unknown>, vocabularySize: number): Int32Array {
+  const ids = Array.from(given)
+  ids.forEach((id, i) => {
+    if (Number.isInteger(id) && (id as number) >= 0 && (id as number) < vocabularySize) return
     throw invalid(`prompt[${i}]`, id, `a token id of this model, 0 to ${vocabularySize - 1}`)
-  }
-  return Int32Array.from(ids as ArrayLike<number>)
+  })
+  return Int32Array.from(ids as number[])
 }
 
 const isIds = (prompt: unknown): prompt is ArrayLike<unknown> =>
@@ -23,7 +24,7 @@ export function promptIds(
   vocabularySize: number,
 ): Int32Array {
   if (typeof prompt !== 'string' && !isIds(prompt)) {
-    throw invalid('prompt', prompt, 'a string or token ids')
+    throw invalid('prompt', prompt, 'a string, or an array or typed array of token ids')
   }
   if (typeof prompt === 'string' && text === null) {
     throw new OctavoError(
@@ -45,7 +46,8 @@ function checkMessages(messages: unknown): asserts messages is ChatMessage[] {
   if (!Array.isArray(messages) || messages.length === 0) {
     throw invalid('messages', messages, 'a non-empty array of { role, content }')
   }
-  messages.forEach((message: unknown, i) => {
+  // Copied: a hole is undefined there, and no method passes over it.
+  ;[...(messages as unknown[])].forEach((message, i) => {
     const fits = typeof message === 'object' && message !== null
     if (!fits) throw invalid(`messages[${i}]`, message, 'an object with role and content')
     const { role } = message as { role?: unknown }

@@ -94,7 +94,8 @@ export class Session {
 
   /**
    * Answers a conversation: the model's chat template turns the messages (all of them, oldest first) into a
-   * prompt. Throws what `generate` throws, OCTAVO_NO_CHAT_TEMPLATE and OCTAVO_TEMPLATE_FAILED.
+   * prompt. Throws what `generate` throws, OCTAVO_NO_CHAT_TEMPLATE, and OCTAVO_TEMPLATE_FAILED where the template
+   * does not parse or refuses the messages.
    *
    * @example
    * ```ts
@@ -181,6 +182,8 @@ function continuing(
   keepSpecialTokens: boolean,
 ): Detokenizer {
   const detokenizer = tokenizer.detokenizer({ keepSpecialTokens })
-  for (const id of prompt.slice(-8)) detokenizer.push(id)
+  // Rows of the embedding past the tokenizer's ids are padding: no text.
+  const known = prompt.slice(-8).filter((id) => id < tokenizer.vocabularySize)
+  for (const id of known) detokenizer.push(id)
   return detokenizer
 }

@@ -4,8 +4,12 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "base/error.h"
 
 namespace octavo {
 
@@ -95,6 +99,12 @@ struct ThreadPool::State {
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
   try {
     for (int i = 1; i < threads; ++i) state_->workers.emplace_back([state = state_.get()] { state->work(); });
+  } catch (const std::system_error& error) {
+    const int given = this->threads();
+    state_->stop();
+    throw Error(ErrorCode::kOutOfMemory, "threads is " + std::to_string(threads) + ", and the system gives " +
+                                             std::to_string(given) + " (" + error.code().message() +
+                                             "); pass fewer threads, or raise the limit on this process's threads");
   } catch (...) {
     state_->stop();
     throw;

@@ -9,7 +9,7 @@ namespace octavo {
 
 class ThreadPool {
  public:
-  /** `threads` workers including the caller; at least 1. */
+  /** `threads` workers including the caller; at least 1. Throws kOutOfMemory where the system gives fewer. */
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -2,22 +2,15 @@
 
 #include <cmath>
 #include <limits>
-#include <sstream>
 
 #include "base/error.h"
+#include "base/number_text.h"
 
 namespace octavo {
 
 namespace {
 
 constexpr int64_t kLargestSafe = (int64_t{1} << 53) - 1;
-
-std::string render(double number) {
-  std::ostringstream text;
-  text.precision(17);
-  text << number;
-  return text.str();
-}
 
 std::string quoted(const std::string& text) {
   std::string quotes(1, '"');
@@ -33,7 +26,7 @@ std::string describe(const Napi::Value& value) {
     case napi_undefined: return "missing";
     case napi_null: return "null";
     case napi_boolean: return value.As<Napi::Boolean>().Value() ? "true" : "false";
-    case napi_number: return render(value.As<Napi::Number>().DoubleValue());
+    case napi_number: return numberText(value.As<Napi::Number>().DoubleValue());
     case napi_string: return quoted(value.As<Napi::String>().Utf8Value().substr(0, 60));
     case napi_bigint: return "a bigint";
     case napi_function: return "a function";
@@ -46,6 +39,15 @@ std::string describe(const Napi::Value& value) {
 
 void refuse(const std::string& path, const Napi::Value& given, const std::string& expected) {
   throw Error(ErrorCode::kInvalidArgument, path + " is " + describe(given) + ": expected " + expected);
+}
+
+std::string readFilePath(const Napi::Value& value, const std::string& name) {
+  if (!value.IsString()) refuse(name, value, "the path of a file");
+  std::string read = value.As<Napi::String>().Utf8Value();
+  const size_t nul = read.find('\0');
+  if (nul == std::string::npos) return read;
+  throw Error(ErrorCode::kInvalidArgument, name + " has a NUL at byte " + std::to_string(nul) + " of " +
+                                               std::to_string(read.size()) + ": expected the path of a file");
 }
 
 Fields::Fields(const Napi::Value& value, std::string path) : path_(std::move(path)) {
@@ -87,6 +89,8 @@ std::string Fields::text(const char* name) const {
   return value.As<Napi::String>().Utf8Value();
 }
 
+std::string Fields::filePath(const char* name) const { return readFilePath(get(name), path(name)); }
+
 bool Fields::flag(const char* name) const {
   const Napi::Value value = get(name);
   if (!value.IsBoolean()) refuse(name, "true or false");
@@ -113,7 +117,7 @@ double Fields::number(const char* name, double smallest, double largest) const {
   const Napi::Value value = get(name);
   const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : std::nan("");
   if (!(std::isfinite(number) && number >= smallest && number <= largest)) {
-    refuse(name, "a finite number from " + render(smallest) + " to " + render(largest));
+    refuse(name, "a finite number from " + numberText(smallest) + " to " + numberText(largest));
   }
   return number;
 }

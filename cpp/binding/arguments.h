@@ -27,6 +27,8 @@ class Fields {
   /** A list of objects; their paths are `path.name[index]`. */
   std::vector<Fields> fieldsList(const char* name) const;
   std::string text(const char* name) const;
+  /** See readFilePath. */
+  std::string filePath(const char* name) const;
   bool flag(const char* name) const;
   int64_t integer(const char* name, int64_t smallest, int64_t largest) const;
   int32_t int32(const char* name) const;
@@ -57,6 +59,9 @@ class Fields {
 
 /** "path is GIVEN: expected EXPECTED", as kInvalidArgument. */
 [[noreturn]] void refuse(const std::string& path, const Napi::Value& given, const std::string& expected);
+
+/** A string that becomes a path of the system, where a NUL would end it early. `name` is what the caller calls it. */
+std::string readFilePath(const Napi::Value& value, const std::string& name);
 
 /** A short rendering of any value for an error sentence; runs no JavaScript. */
 std::string describe(const Napi::Value& value);

@@ -24,7 +24,7 @@ EngineTesting readTesting(const Fields& testing) {
   if (testing.has("failAllocation")) read.failAllocation = testing.size("failAllocation");
   if (testing.has("failChunk")) read.failChunk = testing.size("failChunk");
   if (testing.has("failStep")) read.failStep = testing.size("failStep");
-  if (testing.has("hostRoot")) read.hostRoot = testing.text("hostRoot");
+  if (testing.has("hostRoot")) read.hostRoot = testing.filePath("hostRoot");
   if (testing.has("contextGrowth")) read.contextGrowth = testing.size("contextGrowth");
   if (testing.has("warmUp")) read.warmUp = testing.flag("warmUp");
   if (testing.has("leakBytes")) read.leakBytes = testing.size("leakBytes");
@@ -44,7 +44,7 @@ TraceOptions readTrace(const Fields& trace) {
   read.level = trace.int32("level");
   read.ringEvents = trace.size("ringEvents");
   read.sampleBytes = trace.size("sampleBytes");
-  if (trace.has("spillPath")) read.spillPath = trace.text("spillPath");
+  if (trace.has("spillPath")) read.spillPath = trace.filePath("spillPath");
   read.spillBytes = trace.size("spillBytes");
   return read;
 }

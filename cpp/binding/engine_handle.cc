@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "base/start_thread.h"
 #include "binding/engine_object.h"
 #include "binding/engine_results.h"
 
@@ -23,10 +24,12 @@ Napi::Value EngineHandle::load(LoadArguments arguments, Napi::Function onProgres
   ++module_->live;
   counted_ = true;
   try {
-    loader_ = std::thread([this, arguments = std::move(arguments)]() mutable { runLoad(std::move(arguments)); });
-  } catch (const std::exception& error) {
+    loader_ = startThread("load with", [this, arguments = std::move(arguments)]() mutable {
+      runLoad(std::move(arguments));
+    });
+  } catch (const Error& error) {
     notes_.loaded = true;
-    notes_.loadError.emplace(ErrorCode::kInternal, std::string("no thread to load with: ") + error.what());
+    notes_.loadError = error;
     waker_.wake();
   }
   return {env_, promise};

@@ -66,9 +66,7 @@ WeightManifest readWeightManifest(const Fields& manifest) {
   WeightManifest read;
   const Napi::Array files = manifest.list("files");
   for (uint32_t index = 0; index < files.Length(); ++index) {
-    const Napi::Value path = files.Get(index);
-    if (!path.IsString()) refuse(manifest.path("files"), path, "an array of strings");
-    read.files.push_back(path.As<Napi::String>());
+    read.files.push_back(readFilePath(files.Get(index), manifest.path("files") + "[" + std::to_string(index) + "]"));
   }
   for (const Fields& entry : manifest.fieldsList("entries")) {
     WeightEntry& added = read.entries.emplace_back();

@@ -1,6 +1,7 @@
 // Argument checks of `sample` and the way of its results back to JavaScript.
 #include <cmath>
 #include <limits>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "binding/ops_binding.h"
@@ -10,6 +11,7 @@ namespace octavo {
 
 namespace {
 
+constexpr double kSmallestFloat = std::numeric_limits<float>::min();
 constexpr double kLargestFloat = std::numeric_limits<float>::max();
 constexpr int64_t kMaxCount = std::numeric_limits<int32_t>::max();
 
@@ -23,9 +25,9 @@ struct HostSampling {
     SamplingParams one;
     one.temperature = static_cast<float>(row.number("temperature", 0, kLargestFloat));
     one.topK = static_cast<int32_t>(row.integer("topK", 0, kMaxCount));
-    one.topP = static_cast<float>(row.number("topP", 0, 1));
+    one.topP = static_cast<float>(row.number("topP", kSmallestFloat, 1));
     one.minP = static_cast<float>(row.number("minP", 0, 1));
-    one.repetitionPenalty = static_cast<float>(row.number("repetitionPenalty", std::numeric_limits<float>::min(), kLargestFloat));
+    one.repetitionPenalty = static_cast<float>(row.number("repetitionPenalty", kSmallestFloat, kLargestFloat));
     one.frequencyPenalty = static_cast<float>(row.number("frequencyPenalty", -kLargestFloat, kLargestFloat));
     one.presencePenalty = static_cast<float>(row.number("presencePenalty", -kLargestFloat, kLargestFloat));
     one.position = static_cast<uint32_t>(row.integer("position", 0, std::numeric_limits<uint32_t>::max()));
@@ -49,13 +51,28 @@ struct HostSampling {
         " elements, " + right + " has " + std::to_string(rightLength));
   }
 
+  static void requireDistinct(const Fields& row, const char* name, const std::vector<int32_t>& tokens) {
+    std::unordered_map<int32_t, size_t> seen;
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      const auto [first, added] = seen.try_emplace(tokens[i], i);
+      if (added) continue;
+      throw Error(ErrorCode::kInvalidArgument, row.path() + "." + name + " holds token " + std::to_string(tokens[i]) +
+          " at " + std::to_string(first->second) + " and at " + std::to_string(i) + ": expected each token once");
+    }
+  }
+
   void readHistory(const Fields& row, SamplingParams& one, int32_t vocabulary) {
     const std::vector<int32_t> tokens = row.int32s("historyTokens"), counts = row.int32s("historyCounts");
     requireSameLength(row, "historyTokens", tokens.size(), "historyCounts", counts.size());
+    requireDistinct(row, "historyTokens", tokens);
     one.historyStart = static_cast<int32_t>(history.size());
     one.historyCount = static_cast<int32_t>(tokens.size());
     for (size_t i = 0; i < tokens.size(); ++i) {
       requireToken(row, "historyTokens", tokens[i], vocabulary);
+      if (counts[i] < 0) {
+        throw Error(ErrorCode::kInvalidArgument, row.path() + ".historyCounts[" + std::to_string(i) + "] is " +
+            std::to_string(counts[i]) + ": expected 0 or more");
+      }
       history.push_back({tokens[i], counts[i]});
     }
   }
@@ -64,6 +81,7 @@ struct HostSampling {
     const std::vector<int32_t> tokens = row.int32s("biasTokens");
     const std::vector<float> values = row.floats("biasValues");
     requireSameLength(row, "biasTokens", tokens.size(), "biasValues", values.size());
+    requireDistinct(row, "biasTokens", tokens);
     one.biasStart = static_cast<int32_t>(biases.size());
     one.biasCount = static_cast<int32_t>(tokens.size());
     for (size_t i = 0; i < tokens.size(); ++i) {

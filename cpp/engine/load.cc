@@ -1,4 +1,5 @@
 // Loading: validate, plan, then take memory, in that order.
+#include "base/start_thread.h"
 #include "engine/engine_state.h"
 
 namespace octavo {
@@ -83,7 +84,7 @@ void Engine::State::open(std::shared_ptr<Device> device, const WeightManifest& m
   scheduler = std::make_unique<Scheduler>(*sessions, limits);
   requireNotCancelled(cancelled);
   watchHost(manifest);
-  thread = std::thread([this] { loop(); });
+  thread = startThread("run the engine's steps", [this] { loop(); });
 }
 
 /** The plan is the law: workspace and pinned hold what `current` (loading, or the items) gives them. */

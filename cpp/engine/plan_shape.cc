@@ -35,7 +35,7 @@ void validateOptions(const EngineOptions& options) {
                 "blockSize is " + std::to_string(options.blockSize) + "; give 16, 32 or 64");
   }
   if (options.memoryLimit == 0) {
-    throw Error(ErrorCode::kInvalidArgument, "memoryLimit is 0 bytes; say how much the device may hold for us");
+    throw Error(ErrorCode::kInvalidArgument, "memory.limit is 0 bytes; say how much the device may hold for us");
   }
   requireFloat("dtype", options.dtype);
   requireFloat("kvDType", options.kvDType);

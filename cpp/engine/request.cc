@@ -3,17 +3,19 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "base/number_text.h"
+
 namespace octavo {
 
 namespace {
 
 [[noreturn]] void refuse(ErrorCode code, const std::string& sentence) { throw Error(code, sentence); }
 
-void requireRange(const char* name, double value, double low, double high) {
+void requireRange(const char* name, float value, float low, float high) {
   if (value >= low && value <= high) return;  // NaN fails
-  refuse(ErrorCode::kInvalidArgument, std::string(name) + " is " + std::to_string(value) +
-                                          "; give a number from " + std::to_string(low) + " to " +
-                                          std::to_string(high));
+  refuse(ErrorCode::kInvalidArgument, std::string(name) + " is " + numberText(value) +
+                                          "; give a number from " + numberText(low) + " to " +
+                                          numberText(high));
 }
 
 void requireTokens(const char* name, const std::vector<int32_t>& tokens, int32_t vocabulary) {
@@ -27,7 +29,7 @@ void requireTokens(const char* name, const std::vector<int32_t>& tokens, int32_t
 }
 
 void validateSampling(const SamplingParams& sampling) {
-  constexpr double kLargest = 1e6;
+  constexpr float kLargest = 1e6;
   requireRange("temperature", sampling.temperature, 0, kLargest);
   if (sampling.topK < 0) {
     refuse(ErrorCode::kInvalidArgument,
@@ -35,11 +37,11 @@ void validateSampling(const SamplingParams& sampling) {
   }
   if (!(sampling.topP > 0 && sampling.topP <= 1)) {
     refuse(ErrorCode::kInvalidArgument,
-           "topP is " + std::to_string(sampling.topP) + "; give a number above 0, at most 1");
+           "topP is " + numberText(sampling.topP) + "; give a number above 0, at most 1");
   }
   requireRange("minP", sampling.minP, 0, 1);
   if (!(sampling.repetitionPenalty > 0 && sampling.repetitionPenalty <= kLargest)) {
-    refuse(ErrorCode::kInvalidArgument, "repetitionPenalty is " + std::to_string(sampling.repetitionPenalty) +
+    refuse(ErrorCode::kInvalidArgument, "repetitionPenalty is " + numberText(sampling.repetitionPenalty) +
                                             "; give a number above 0 (1 changes nothing)");
   }
   requireRange("frequencyPenalty", sampling.frequencyPenalty, -kLargest, kLargest);
@@ -61,7 +63,7 @@ void validateBiases(const std::vector<LogitBias>& biases, const RequestLimits& l
     }
     if (std::isnan(bias.bias) || bias.bias == INFINITY) {
       refuse(ErrorCode::kInvalidArgument, "the bias of token " + std::to_string(bias.token) + " is " +
-                                              std::to_string(bias.bias) +
+                                              numberText(bias.bias) +
                                               "; give a finite number, or -Infinity to forbid the token");
     }
     forbidden += bias.bias == -INFINITY && bias.token < limits.sampledVocabulary;

@@ -91,7 +91,9 @@ export class Fields {
 
   /** An error about one key; `expected` completes "must be …". */
   refusal(key: string, expected: string): OctavoError {
-    const got = shorten(JSON.stringify(this.value(key)))
+    const value = this.value(key)
+    // JSON has no infinity: `1e400` is read as one and would be shown as null.
+    const got = typeof value === 'number' ? String(value) : shorten(JSON.stringify(value))
     const problem = `${this.file}: "${this.path}${key}" must be ${expected}, got ${got}`
     return new OctavoError('OCTAVO_CHECKPOINT_INVALID', problem)
   }

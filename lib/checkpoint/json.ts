@@ -1,12 +1,10 @@
 /** JSON files of a checkpoint: read whole, within a bound, with the place of a syntax error. */
 import { basename } from 'node:path'
 import { OctavoError } from '../errors.js'
-import { readRange, withFile } from './disk.js'
+import { deepestJson, nestsTooDeep } from '../json-depth.js'
+import { readBounded } from '../disk.js'
 import { Fields } from './fields.js'
 import { syntaxErrorOffset } from './json-syntax.js'
-
-/** Larger than any published index (about 15 MB for 145,000 tensors). */
-const largestJsonBytes = 100_000_000
 
 /**
  * The JSON object in a file. Throws OCTAVO_IO_FAILED, OCTAVO_CHECKPOINT_INVALID (naming line and
@@ -14,13 +12,7 @@ const largestJsonBytes = 100_000_000
  */
 export async function readJson(path: string, signal?: AbortSignal): Promise<Fields> {
   const file = basename(path)
-  const bytes = await withFile(path, signal, async (handle, size) => {
-    if (size > largestJsonBytes) {
-      const problem = `${file} has ${size} bytes; at most ${largestJsonBytes} are read`
-      throw new OctavoError('OCTAVO_CHECKPOINT_INVALID', problem)
-    }
-    return readRange(handle, 0, size, signal)
-  })
+  const bytes = await readBounded(path, 'OCTAVO_CHECKPOINT_INVALID', signal)
   return new Fields(file, parseJsonObject(file, decodeUtf8(file, bytes)))
 }
 
@@ -42,6 +34,10 @@ export function parseJsonObject(file: string, text: string): Record<string, unkn
   } catch (error) {
     const problem = `${file} is not valid JSON: ${syntaxProblem(text)}`
     throw new OctavoError('OCTAVO_CHECKPOINT_INVALID', problem, { cause: error })
+  }
+  if (nestsTooDeep(value)) {
+    const problem = `${file} nests more than ${deepestJson} levels deep; no model's file does`
+    throw new OctavoError('OCTAVO_CHECKPOINT_INVALID', problem)
   }
   if (isObject(value)) return value
   const kind = Array.isArray(value) ? 'a list' : value === null ? 'null' : `a ${typeof value}`

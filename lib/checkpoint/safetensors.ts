@@ -1,7 +1,7 @@
 /** A safetensors file: 8 bytes of header length (little endian), the JSON header, the data. */
 import type { FileHandle } from 'node:fs/promises'
 import { OctavoError } from '../errors.js'
-import { readRange, withFile } from './disk.js'
+import { readRange, withFile } from '../disk.js'
 import { parseHeader, type TensorInfo } from './header.js'
 import { decodeUtf8 } from './json.js'
 

@@ -1,7 +1,7 @@
 /** All tensors of a checkpoint folder, from one safetensors file or from the shards an index names. */
 import { join } from 'node:path'
 import { OctavoError } from '../errors.js'
-import { throwIfAborted } from './disk.js'
+import { throwIfAborted } from '../disk.js'
 import type { TensorInfo } from './header.js'
 import { readShardIndex, shardIndexName } from './shard-index.js'
 import { readSafetensors } from './safetensors.js'

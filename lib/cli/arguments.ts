@@ -38,7 +38,8 @@ export class Arguments {
     })
     for (const token of parsed.tokens) {
       if (token.kind !== 'option') continue
-      const flag = flags[token.name] ?? refuseUnknown(token.name, token.rawName, Object.keys(flags))
+      const known = Object.hasOwn(flags, token.name) ? flags[token.name] : undefined
+      const flag = known ?? refuseUnknown(token.name, token.rawName, Object.keys(flags))
       const given = token.value !== undefined
       if (flag.type === 'string' && !given) throw refuse(`--${token.name} needs a value`)
       if (flag.type === 'boolean' && given) throw refuse(`--${token.name} takes no value`)
@@ -55,6 +56,18 @@ export class Arguments {
     return this.#values[name] as string | undefined
   }
 
+  /** The refusal of a flag's value; `expected` completes "it takes …". */
+  refusal(name: string, expected: string): OctavoError {
+    return refuse(`--${name} is '${this.text(name)}'; it takes ${expected}`)
+  }
+
+  /** A path; not an empty one, which a variable that is not set makes of `--name "$VARIABLE"`. */
+  path(name: string, expected = 'the path of a file'): string | undefined {
+    const path = this.text(name)
+    if (path === '') throw this.refusal(name, expected)
+    return path
+  }
+
   /** Every value of a flag that may be given more than once; none may be empty. */
   list(name: string): string[] | undefined {
     const texts = this.#values[name] as string[] | undefined
@@ -68,13 +81,13 @@ export class Arguments {
     if (text === undefined) return undefined
     const value = text.trim() === '' ? NaN : Number(text)
     if (!Number.isNaN(value) && inRange(value, range)) return value
-    throw refuse(`--${name} is '${text}'; it takes a number${rangeText(range)}`)
+    throw this.refusal(name, `a number${rangeText(range)}`)
   }
 
   integer(name: string, range: Range): number | undefined {
     const value = this.number(name, range)
     if (value === undefined || Number.isSafeInteger(value)) return value
-    throw refuse(`--${name} is '${this.text(name)}'; it takes an integer${rangeText(range)}`)
+    throw this.refusal(name, `an integer${rangeText(range)}`)
   }
 
   /** A whole number below 2^64. */
@@ -82,6 +95,6 @@ export class Arguments {
     const text = this.text(name)
     if (text === undefined) return undefined
     if (/^\d{1,20}$/.test(text) && BigInt(text) < 2n ** 64n) return BigInt(text)
-    throw refuse(`--${name} is '${text}'; it takes a whole number below 2^64`)
+    throw this.refusal(name, 'a whole number below 2^64')
   }
 }

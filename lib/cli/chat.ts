@@ -4,9 +4,12 @@ import type { Engine } from '../engine.js'
 import { OctavoError } from '../errors.js'
 import type { Generation } from '../generation.js'
 import type { ChatOptions } from '../options/generate-options.js'
+import { embeddedModel } from '../load.js'
 import type { Session } from '../session.js'
+import { loadChatTemplate } from '../text/index.js'
 import type { ChatMessage } from '../text/types.js'
 import { Arguments, type Flags } from './arguments.js'
+import { modelFlag } from './engine-flags.js'
 import { exitCodes, exitCodesHelp, report } from './exit.js'
 import {
   engineOptions,
@@ -45,13 +48,16 @@ export async function run(argv: readonly string[]): Promise<number> {
     throw new OctavoError('OCTAVO_INVALID_ARGUMENT', sentence)
   }
   const options = generateOptions(args)
+  const settings = engineOptions(args)
+  const model = modelFlag(args)
   const system = args.text('system')
   const interrupt = new AbortController()
   const abort = (): void => interrupt.abort()
   process.once('SIGINT', abort)
   try {
     await using snapshot = await SnapshotOutput.open(args)
-    await using engine = await loadEngine(args.text('model'), engineOptions(args), interrupt.signal)
+    await requireTemplate(model ?? embeddedModel)
+    await using engine = await loadEngine(model, settings, interrupt.signal)
     process.removeListener('SIGINT', abort)
     const code = await new Conversation(engine, options, system).run()
     await snapshot.write(engine)
@@ -62,6 +68,15 @@ export async function run(argv: readonly string[]): Promise<number> {
   } finally {
     process.removeListener('SIGINT', abort)
   }
+}
+
+/** Told before the weights are read, which may take minutes. */
+async function requireTemplate(folder: string): Promise<void> {
+  const template = await loadChatTemplate(folder)
+  if (template?.problem) throw template.problem
+  if (template !== null) return
+  const sentence = `${folder} has no chat template; use octavo generate`
+  throw new OctavoError('OCTAVO_NO_CHAT_TEMPLATE', sentence)
 }
 
 class Conversation {
@@ -80,11 +95,6 @@ class Conversation {
   }
 
   async run(): Promise<number> {
-    if (!this.#engine.hasChatTemplate) {
-      const { folder } = this.#engine.model
-      const sentence = `${folder} has no chat template; use octavo generate`
-      throw new OctavoError('OCTAVO_NO_CHAT_TEMPLATE', sentence)
-    }
     using session = this.#engine.createSession()
     const lines = createInterface({
       input: process.stdin,

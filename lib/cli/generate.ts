@@ -4,6 +4,7 @@ import { OctavoError } from '../errors.js'
 import type { Generation } from '../generation.js'
 import type { GenerationResult } from '../runtime/result.js'
 import { Arguments, type Flags } from './arguments.js'
+import { modelFlag } from './engine-flags.js'
 import { exitCodes, exitCodesHelp } from './exit.js'
 import {
   engineOptions,
@@ -47,12 +48,14 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
   const prompt = onePrompt(args)
   const options = generateOptions(args)
+  const settings = engineOptions(args)
+  const model = modelFlag(args)
   const interrupt = new AbortController()
   const abort = (): void => interrupt.abort()
   process.once('SIGINT', abort)
   try {
     await using snapshot = await SnapshotOutput.open(args)
-    await using engine = await loadEngine(args.text('model'), engineOptions(args), interrupt.signal)
+    await using engine = await loadEngine(model, settings, interrupt.signal)
     using session = engine.createSession()
     const generation = session.generate(prompt, options)
     interrupt.signal.addEventListener('abort', () => void generation.cancel())

@@ -3,6 +3,7 @@ import type { EngineOptions } from '../options/engine-options.js'
 import type { GenerateOptions } from '../options/generate-options.js'
 import { ranges } from '../options/generate-settings.js'
 import type { Arguments, Flags } from './arguments.js'
+import { blockSizeFlag, deviceFlag, threadsFlag } from './engine-flags.js'
 import { snapshotFlags, snapshotFlagsHelp, traceLevel } from './memory-snapshot.js'
 
 export const generationFlags: Flags = {
@@ -37,9 +38,9 @@ ${snapshotFlagsHelp}`
 /** One generation at a time: the KV cache needs no more than one context. */
 export function engineOptions(args: Arguments): EngineOptions {
   return {
-    device: args.text('device'),
-    threads: args.number('threads'),
-    kv: { blockSize: args.number('kv-block-size') as 16 | 32 | 64 | undefined },
+    device: deviceFlag(args),
+    threads: threadsFlag(args),
+    kv: { blockSize: blockSizeFlag(args) },
     maxSequences: 1,
     memory: { trace: traceLevel(args) },
   }

@@ -33,7 +33,7 @@ export class SnapshotOutput {
 
   /** Throws OCTAVO_IO_FAILED. */
   static async open(args: Arguments): Promise<SnapshotOutput> {
-    const path = args.text('memory-snapshot')
+    const path = args.path('memory-snapshot')
     return new SnapshotOutput(path === undefined ? null : await OutputFile.make(path))
   }
 

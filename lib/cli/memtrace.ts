@@ -99,7 +99,7 @@ function settings(args: Arguments): Record<string, string> {
 
 /** Absolute, because the command may change its folder. */
 function pathOf(args: Arguments, name: string): string | undefined {
-  const path = args.text(name)
+  const path = args.path(name)
   if (path === undefined) return undefined
   const absolute = resolve(path)
   if (existsSync(dirname(absolute))) return absolute

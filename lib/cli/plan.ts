@@ -4,6 +4,7 @@ import { OctavoError } from '../errors.js'
 import type { PlanOptions } from '../options/plan-options.js'
 import type { MemoryPlan, PlanItem } from '../plan.js'
 import { Arguments, type Flags } from './arguments.js'
+import { blockSizeFlag, deviceFlag, dtypeFlag } from './engine-flags.js'
 import { exitCodes, exitCodesHelp } from './exit.js'
 import { formatBytes } from './format.js'
 import { output } from './output.js'
@@ -52,8 +53,6 @@ const flags: Flags = {
   help: { type: 'boolean', short: 'h' },
 }
 
-type DType = PlanOptions['dtype']
-
 function assumed(args: Arguments): PlanOptions['assume'] {
   const total = bytesFlag(args, 'memory')
   const context = bytesFlag(args, 'context-memory')
@@ -70,7 +69,7 @@ function planOptions(args: Arguments): PlanOptions {
   const context = args.integer('context', count)
   const sequences = args.integer('sequences', count)
   return {
-    device: args.text('device'),
+    device: deviceFlag(args),
     assume: assumed(args),
     memory: {
       limit: limitFlag(args, 'memory-limit'),
@@ -78,10 +77,10 @@ function planOptions(args: Arguments): PlanOptions {
       pinned: bytesFlag(args, 'pinned'),
     },
     kv: {
-      blockSize: args.integer('kv-block-size', {}) as 16 | 32 | 64 | undefined,
-      dtype: args.text('kv-dtype') as DType,
+      blockSize: blockSizeFlag(args),
+      dtype: dtypeFlag(args, 'kv-dtype'),
     },
-    dtype: args.text('dtype') as DType,
+    dtype: dtypeFlag(args, 'dtype'),
     maxSequences: sequences,
     maxBatchTokens: args.integer('batch-tokens', count),
     context,

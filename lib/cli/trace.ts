@@ -50,9 +50,10 @@ async function save(path: string, content: string | Uint8Array): Promise<void> {
 
 async function view(path: string, args: Arguments): Promise<void> {
   const most = args.integer('max-events', { min: 1, max: 5_000_000 }) ?? mostViewedEvents
+  const out = args.path('out')
   const snapshot = await readSnapshot(path)
   const page = viewerPage(viewData(snapshot, basename(path), most))
-  await save(args.text('out') ?? beside(path, '.html'), page)
+  await save(out ?? beside(path, '.html'), page)
 }
 
 async function exportSnapshot(path: string, args: Arguments): Promise<void> {
@@ -62,8 +63,9 @@ async function exportSnapshot(path: string, args: Arguments): Promise<void> {
       `--format is ${format === undefined ? 'missing' : `'${format}'`}; it takes pytorch`,
     )
   }
+  const out = args.path('out')
   const snapshot = await readSnapshot(path)
-  await save(args.text('out') ?? beside(path, '.pickle'), pickle(torchSnapshot(snapshot)))
+  await save(out ?? beside(path, '.pickle'), pickle(torchSnapshot(snapshot)))
 }
 
 const actions: Record<string, (path: string, args: Arguments) => Promise<void>> = {
@@ -86,6 +88,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     const count = args.positionals.length - 1
     throw refuse(`trace ${name} takes one SNAPSHOT and got ${count} (see --help)`)
   }
+  if (path === '') throw refuse(`SNAPSHOT is ''; trace ${name} takes the path of a file`)
   await action(path, args)
   return exitCodes.done
 }

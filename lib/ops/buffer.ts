@@ -1,6 +1,7 @@
 /** Memory on a device, typed and disposable. */
 import '../polyfill.js'
 import { OctavoError } from '../errors.js'
+import { show } from '../options/reader.js'
 import { creationStack, unwatch, watch } from '../runtime/leaks.js'
 import { arrayTypes, bytesOf, decode, dtypes, encode } from './dtype.js'
 import type { ArrayOf, DType, FloatDType } from './dtype.js'
@@ -14,12 +15,16 @@ function isFloat(dtype: DType): dtype is FloatDType {
   return dtype === 'fp32' || dtype === 'bf16' || dtype === 'fp16'
 }
 
-/** Its bytes, unless they were transferred to another thread. */
+const typedArray = Object.getPrototypeOf(Uint8Array.prototype) as Uint8Array
+
+/** Its bytes, unless they were transferred to another thread, or the memory shrank under it. */
 function bytesInside(array: ArrayBufferView): Uint8Array {
   try {
+    typedArray.keys.call(array) // throws where the array has lost its memory, and only looks empty
     return new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
   } catch (cause) {
-    const problem = 'the array of values is detached: its memory was transferred away'
+    const problem =
+      'the array of values is detached or out of bounds: its memory was transferred away or made smaller'
     throw new OctavoError('OCTAVO_INVALID_ARGUMENT', problem, { cause })
   }
 }
@@ -58,7 +63,7 @@ export class DeviceBuffer<D extends DType = DType> implements Disposable {
     if (!dtypes.includes(dtype)) {
       throw new OctavoError(
         'OCTAVO_INVALID_ARGUMENT',
-        `the dtype is ${String(dtype)}: expected one of ${dtypes.join(', ')}`,
+        `the dtype is ${show(dtype)}: expected one of ${dtypes.join(', ')}`,
       )
     }
     const bytes = elementsOf(shape) * bytesOf(dtype)

@@ -1,5 +1,6 @@
 /** A device opened for the low-level SDK. */
 import '../polyfill.js'
+import { OctavoError } from '../errors.js'
 import { creationStack, unwatch, watch } from '../runtime/leaks.js'
 import type { DeviceInfo } from '../devices.js'
 import type { NativeLedgerLine } from '../native.js'
@@ -14,6 +15,15 @@ import type { Shape } from './shape.js'
 export interface DeviceOptions {
   /** Threads of the CPU device; 0, the default, is every core this process may use. */
   threads?: number
+}
+
+/** What `write` took may be less than the buffer; the rest would be undefined. */
+function requireFull({ length, shape }: DeviceBuffer, values: ArrayLike<unknown>): void {
+  if (values.length === length) return
+  throw new OctavoError(
+    'OCTAVO_INVALID_ARGUMENT',
+    `there are ${values.length} values for the ${length} elements of shape [${shape.join(', ')}]: give one each`,
+  )
 }
 
 /**
@@ -69,7 +79,10 @@ export class Device implements Disposable {
     return DeviceBuffer.create(this, dtype, typeof shape === 'number' ? [shape] : shape, tag)
   }
 
-  /** A buffer that holds `values`: numbers are rounded to a float dtype, a typed array of the dtype is copied. */
+  /**
+   * A buffer that holds `values`, one for each element: numbers are rounded to a float dtype, a typed array of the
+   * dtype is copied. Throws what `buffer` and `write` throw.
+   */
   from<D extends DType>(
     dtype: D,
     shape: Shape | number,
@@ -78,6 +91,7 @@ export class Device implements Disposable {
     const buffer = this.buffer(dtype, shape)
     try {
       buffer.write(values)
+      requireFull(buffer, values)
     } catch (error) {
       buffer.dispose()
       throw error

@@ -1,6 +1,6 @@
 /** Shapes of buffers and views of them, checked before the addon sees them. */
 import { OctavoError } from '../errors.js'
-import { invalid, show } from '../options/reader.js'
+import { invalid, isArray, show } from '../options/reader.js'
 import { readOptions } from './options.js'
 import type { FloatDType } from './dtype.js'
 import type { DeviceBuffer } from './buffer.js'
@@ -81,6 +81,16 @@ function requireObject(name: string, argument: unknown): asserts argument is obj
   )
 }
 
+/** The shape of what has one; a view has none. */
+function shapeOf(name: string, argument: DeviceBuffer<FloatDType>): Shape {
+  const { shape } = argument as { shape: unknown }
+  if (isArray(shape) && shape.length > 0) return shape as number[]
+  throw new OctavoError(
+    'OCTAVO_INVALID_ARGUMENT',
+    `${name}.shape is ${show(shape)}: expected a DeviceBuffer or a view of one`,
+  )
+}
+
 function bufferOf(name: string, view: { buffer: unknown }): DeviceBuffer<FloatDType> {
   requireObject(`${name}.buffer`, view.buffer)
   return view.buffer as DeviceBuffer<FloatDType>
@@ -90,7 +100,7 @@ function bufferOf(name: string, view: { buffer: unknown }): DeviceBuffer<FloatDT
 export function nativeMatrix(name: string, argument: MatrixArgument): NativeMatrix {
   requireObject(name, argument)
   if (isBuffer(argument)) {
-    const columns = argument.shape.at(-1)!
+    const columns = shapeOf(name, argument).at(-1)!
     const rows = argument.length / columns
     const { handle: buffer, dtype } = argument
     return { buffer, dtype, offset: 0, rows, columns, stride: columns }
@@ -116,7 +126,7 @@ export function nativeHeads(name: string, argument: HeadsArgument): NativeHeads 
     const { offset = 0, tokens, heads, dim, tokenStride = heads * dim } = argument
     return { buffer, dtype, offset, tokens, heads, dim, tokenStride }
   }
-  const [tokens, heads, dim, ...rest] = argument.shape
+  const [tokens, heads, dim, ...rest] = shapeOf(name, argument)
   if (tokens === undefined || heads === undefined || dim === undefined || rest.length > 0) {
     throw new OctavoError(
       'OCTAVO_INVALID_ARGUMENT',
@@ -133,7 +143,7 @@ export function nativeHeads(name: string, argument: HeadsArgument): NativeHeads 
  */
 export function nativeCache(name: string, argument: DeviceBuffer<FloatDType>): NativeKvCache {
   requireObject(name, argument)
-  const [blocks, layers, two, kvHeads, blockSize, headDim, ...rest] = argument.shape
+  const [blocks, layers, two, kvHeads, blockSize, headDim, ...rest] = shapeOf(name, argument)
   if (headDim === undefined || rest.length > 0 || two !== 2) {
     throw new OctavoError(
       'OCTAVO_INVALID_ARGUMENT',

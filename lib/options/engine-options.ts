@@ -87,14 +87,17 @@ export interface EngineSettings {
   onProgress: ((progress: LoadProgress) => void) | undefined
 }
 
-const dtypes = ['auto', 'fp32', 'bf16', 'fp16'] as const
+export const dtypeNames = ['auto', 'fp32', 'bf16', 'fp16'] as const
+export const blockSizes = [16, 32, 64] as const
+export const isDevice = (text: string): boolean => /^(auto|cpu|cuda|cuda:\d{1,3})$/.test(text)
+
 const auto = (dtype: 'auto' | NativeDType | undefined): NativeDType | null =>
   dtype === undefined || dtype === 'auto' ? null : dtype
 
 function readDevice(read: OptionReader<EngineOptions>): string {
   const device = read.raw('device')
   if (device === undefined) return 'auto'
-  if (typeof device === 'string' && /^(auto|cpu|cuda|cuda:\d{1,3})$/.test(device)) return device
+  if (typeof device === 'string' && isDevice(device)) return device
   throw read.invalid('device', `'auto', 'cpu', 'cuda' or 'cuda:N'`)
 }
 
@@ -133,9 +136,9 @@ export function readEngineOptions(options: unknown): EngineSettings {
     kvBytes: memory.integer('kv', { min: 1 }) ?? null,
     pinnedBytes: memory.integer('pinned', { min: 1 }) ?? null,
     trace: readTraceOptions(memory.raw('trace')),
-    blockSize: kv.oneOf('blockSize', [16, 32, 64]) ?? 32,
-    kvDType: auto(kv.oneOf('dtype', dtypes)),
-    dtype: auto(read.oneOf('dtype', dtypes)),
+    blockSize: kv.oneOf('blockSize', blockSizes) ?? 32,
+    kvDType: auto(kv.oneOf('dtype', dtypeNames)),
+    dtype: auto(read.oneOf('dtype', dtypeNames)),
     maxSequences: read.integer('maxSequences', { min: 1, max: 65536 }) ?? 256,
     maxBatchTokens: read.integer('maxBatchTokens', { min: 1, max: 1048576 }) ?? null,
     signal: read.signal('signal'),

@@ -49,5 +49,6 @@ export interface GenerateOptions {
 /** GenerateOptions and what the chat template reads. */
 export interface ChatOptions extends GenerateOptions, ChatTemplateOptions {}
 
-/** A prompt: text, or the token ids themselves. */
-export type Prompt = string | ArrayLike<number>
+/** A prompt: text, or the token ids themselves. Ids are copied before the call returns. */
+export type Prompt =
+  string | readonly number[] | Int32Array | Uint32Array | Uint16Array | Uint8Array

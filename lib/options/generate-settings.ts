@@ -50,10 +50,10 @@ const chatNames: Record<keyof ChatOptions, true> = {
 export const ranges = {
   maxNewTokens: { min: 1, max: 2 ** 31 - 1 },
   temperature: { min: 0, max: 100 },
-  topP: { above: 0, max: 1 },
+  topP: { above: 0, max: 1, single: true },
   topK: { min: 0, max: 2 ** 31 - 1 },
   minP: { min: 0, max: 1 },
-  repetitionPenalty: { above: 0, max: 100 },
+  repetitionPenalty: { above: 0, max: 100, single: true },
   frequencyPenalty: { min: -100, max: 100 },
   presencePenalty: { min: -100, max: 100 },
   logprobs: { min: 0, max: 20 },

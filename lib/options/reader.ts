@@ -7,6 +7,8 @@ export interface Range {
   min?: number
   above?: number
   max?: number
+  /** The kernels take it in fp32: what rounds to a value out of bounds there is out of bounds. */
+  single?: boolean
 }
 
 /** A value as an error sentence shows it: short, and with its type when that is what is wrong. */
@@ -15,11 +17,33 @@ export function show(value: unknown): string {
     return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
   if (typeof value === 'bigint') return `${value}n`
   if (typeof value === 'function') return 'a function'
-  if (Array.isArray(value)) return `an array of ${value.length}`
-  if (typeof value === 'object' && value !== null)
-    return `an object (${value.constructor?.name ?? 'no class'})`
+  if (isArray(value)) return `an array of ${value.length}`
+  if (typeof value === 'object' && value !== null) return `an object (${classOf(value)})`
   return String(value)
 }
+
+/** The caller's object may be a proxy or have getters: what they throw is no reason to be left without a refusal. */
+function classOf(value: object): string {
+  try {
+    const name: unknown = value.constructor?.name
+    return typeof name === 'string' && name !== '' ? name : 'no class'
+  } catch {
+    return 'no class'
+  }
+}
+
+/** `Array.isArray`, but false for a proxy that was revoked, which throws there. */
+export function isArray(value: unknown): value is unknown[] {
+  try {
+    return Array.isArray(value)
+  } catch {
+    return false
+  }
+}
+
+/** A string that the system takes as a path: NUL would end it early. */
+export const isPath = (value: unknown): value is string =>
+  typeof value === 'string' && value !== '' && !value.includes('\0')
 
 /** The refusal of one value, naming it and what it must be. */
 export function invalid(name: string, value: unknown, expected: string): OctavoError {
@@ -30,17 +54,18 @@ export function invalid(name: string, value: unknown, expected: string): OctavoE
 }
 
 /** " from 0 to 1": what follows "a number" in a sentence. */
-export function rangeText({ min, above, max }: Range): string {
+export function rangeText({ min, above, max, single }: Range): string {
+  const places = single === true ? ' in fp32' : ''
   if (above !== undefined)
-    return max === undefined ? ` above ${above}` : ` above ${above}, up to ${max}`
+    return (max === undefined ? ` above ${above}` : ` above ${above}, up to ${max}`) + places
   if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`
   if (min !== undefined) return ` of at least ${min}`
   return max === undefined ? '' : ` of at most ${max}`
 }
 
-export const inRange = (value: number, { min, above, max }: Range): boolean =>
+export const inRange = (value: number, { min, above, max, single }: Range): boolean =>
   (min === undefined || value >= min) &&
-  (above === undefined || value > above) &&
+  (above === undefined || (single === true ? Math.fround(value) : value) > above) &&
   (max === undefined || value <= max)
 
 /**
@@ -55,7 +80,7 @@ export class OptionReader<Options extends object> {
   constructor(options: unknown, known: Record<keyof Options, true>, prefix = '') {
     this.#prefix = prefix === '' ? '' : `${prefix}.`
     if (options === undefined) options = {}
-    if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    if (typeof options !== 'object' || options === null || isArray(options)) {
       throw invalid(prefix === '' ? 'options' : prefix, options, 'an object of options')
     }
     for (const name of Object.keys(options)) this.#refuseUnknown(name, Object.keys(known))

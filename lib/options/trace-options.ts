@@ -1,5 +1,5 @@
 /** `memory.trace` of `Engine.load`. */
-import { OptionReader } from './reader.js'
+import { isPath, OptionReader } from './reader.js'
 
 /**
  * 0: counters only. 1: one allocation in every `sampleBytes`, with its native stack. 2: every allocation,
@@ -10,7 +10,7 @@ export type TraceLevel = 0 | 1 | 2 | 3
 
 /** A file that receives every event of level 3 as a line of JSON. */
 export interface TraceSpillOptions {
-  /** Made anew at the first entry into level 3. */
+  /** A regular file, made anew at the first entry into level 3. */
   path: string
   /** Where it stops. Default 256 MiB. */
   maxBytes?: number | undefined
@@ -41,13 +41,13 @@ const defaultSpillBytes = 256 * 2 ** 20
 function readSpill(read: OptionReader<TraceOptions>): TraceSettings['spill'] {
   const given = read.raw('spill')
   if (given === undefined) return null
-  if (typeof given === 'string' && given !== '') return { path: given, maxBytes: defaultSpillBytes }
+  if (isPath(given)) return { path: given, maxBytes: defaultSpillBytes }
   if (typeof given !== 'object')
     throw read.invalid('spill', 'the path of a file, or { path, maxBytes }')
   const known = { path: true, maxBytes: true } as const
   const spill = new OptionReader<TraceSpillOptions>(given, known, 'memory.trace.spill')
   const path = spill.raw('path')
-  if (typeof path !== 'string' || path === '') throw spill.invalid('path', 'the path of a file')
+  if (!isPath(path)) throw spill.invalid('path', 'the path of a file')
   return { path, maxBytes: spill.integer('maxBytes', { min: 1 }) ?? defaultSpillBytes }
 }
 

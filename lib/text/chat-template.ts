@@ -10,17 +10,22 @@ import type { ChatMessage, ChatTemplate, ChatTemplateOptions } from './types.js'
  * `addSpecialTokens: false`. Special tokens that a message spells out become special tokens too.
  */
 export class JinjaChatTemplate implements ChatTemplate {
-  private readonly templates: ReadonlyMap<string, JinjaTemplate>
+  private readonly templates: ReadonlyMap<string, JinjaTemplate | OctavoError>
 
   /**
-   * `tokens`: special tokens by name, which templates read as variables. Throws OCTAVO_TEMPLATE_FAILED,
-   * naming the file, for a template that does not parse.
+   * `tokens`: special tokens by name, which templates read as variables. A template that does not parse is
+   * refused when it is to be rendered: a model generates without one.
    */
   constructor(
     sources: TemplateSources,
     private readonly tokens: Record<string, string>,
   ) {
     this.templates = new Map([...sources].map(([name, source]) => [name, parse(name, source)]))
+  }
+
+  get problem(): OctavoError | null {
+    const template = this.templates.get('default') ?? this.unnamed()
+    return template instanceof JinjaTemplate ? null : template
   }
 
   render(messages: readonly ChatMessage[], options: ChatTemplateOptions = {}): string {
@@ -32,6 +37,7 @@ export class JinjaChatTemplate implements ChatTemplate {
     }
     const { addGenerationPrompt = true, tools = null, variables = {} } = options
     const template = this.choose(tools !== null)
+    if (!(template instanceof JinjaTemplate)) throw template
     try {
       // transformers passes tools and documents always: templates ask "is none", not "is defined".
       return template.render({
@@ -51,27 +57,35 @@ export class JinjaChatTemplate implements ChatTemplate {
   }
 
   /** "tool_use" where there is one and tools are passed, "default" otherwise. */
-  private choose(hasTools: boolean): JinjaTemplate {
+  private choose(hasTools: boolean): JinjaTemplate | OctavoError {
     const { templates } = this
-    const chosen = (hasTools && templates.get('tool_use')) || templates.get('default')
-    if (chosen) return chosen
-    const names = [...templates.keys()].join('", "')
-    throw new OctavoError(
+    return (hasTools && templates.get('tool_use')) || templates.get('default') || this.unnamed()
+  }
+
+  private unnamed(): OctavoError {
+    const names = [...this.templates.keys()].join('", "')
+    return new OctavoError(
       'OCTAVO_TEMPLATE_FAILED',
       `the model has no chat template named "default", only "${names}"`,
     )
   }
 }
 
-function parse(name: string, { file, text }: TemplateSource): JinjaTemplate {
+function parse(name: string, { file, text }: TemplateSource): JinjaTemplate | OctavoError {
   try {
     return new JinjaTemplate(text)
   } catch (error) {
-    const words = (error as Error).message
-    throw new OctavoError(
+    const words = parserWords(error as Error)
+    return new OctavoError(
       'OCTAVO_TEMPLATE_FAILED',
       `${file}: the chat template "${name}" does not parse: ${words}`,
       { cause: error },
     )
   }
+}
+
+/** The parser's sentence; where it ran past the last token or out of stack, its error speaks of its own code. */
+function parserWords({ name, message }: Error): string {
+  if (name === 'TypeError') return 'it ends too early'
+  return name === 'RangeError' ? 'it nests too deep' : message
 }

@@ -1,6 +1,6 @@
 /** Tokens to text as they come. */
 
-import { OctavoError } from '../errors.js'
+import { invalid } from '../options/reader.js'
 import type { DecoderRules, TokenBytes } from './token-bytes.js'
 import type { Detokenizer } from './types.js'
 import type { Vocabulary } from './vocabulary.js'
@@ -26,8 +26,9 @@ export class StreamDetokenizer implements Detokenizer {
   }
 
   push(id: number): string {
-    if (!Number.isInteger(id) || id < 0) {
-      throw new OctavoError('OCTAVO_INVALID_ARGUMENT', `a token id is 0 or more, not ${String(id)}`)
+    const { size } = this.vocabulary
+    if (!Number.isInteger(id) || id < 0 || id >= size) {
+      throw invalid('id', id, `a token id of this tokenizer, 0 to ${size - 1}`)
     }
     if (!this.keepSpecialTokens && this.vocabulary.isSpecial(id)) return ''
     const bytes = this.bytes.of(id)

@@ -1,13 +1,15 @@
 /** The files of a model folder that speak of text. */
 
-import { lstat, readFile } from 'node:fs/promises'
+import { lstat } from 'node:fs/promises'
+import { ioFailed, readBounded } from '../disk.js'
 import { OctavoError } from '../errors.js'
+import { deepestJson, nestsTooDeep } from '../json-depth.js'
 import { objectAt, type JsonObject } from './json.js'
 
-/** null when there is no such file; anything else that goes wrong is OCTAVO_IO_FAILED. */
+/** null when there is no such file. Throws OCTAVO_IO_FAILED, OCTAVO_TOKENIZER_INVALID for one that is too large. */
 export async function readText(path: string): Promise<string | null> {
   try {
-    return (await readFile(path)).toString('utf8')
+    return (await readBounded(path, 'OCTAVO_TOKENIZER_INVALID')).toString('utf8')
   } catch (error) {
     return absent(path, error)
   }
@@ -18,11 +20,13 @@ export async function readText(path: string): Promise<string | null> {
  * an entry: a hub cache whose files were cleared leaves such, and the model is then broken, not textless.
  */
 export async function absent(path: string, error: unknown): Promise<null> {
-  const { code, message } = error as NodeJS.ErrnoException
-  const entry = code === 'ENOENT' ? await lstat(path).catch(() => null) : null
-  if (code === 'ENOENT' && entry === null) return null
-  const reason = entry?.isSymbolicLink() ? 'it is a link to a file that does not exist' : message
-  throw new OctavoError('OCTAVO_IO_FAILED', `cannot read ${path}: ${reason}`, { cause: error })
+  const failure = ioFailed(path, error)
+  if ((failure.cause as NodeJS.ErrnoException | undefined)?.code !== 'ENOENT') throw failure
+  const entry = await lstat(path).catch(() => null)
+  if (entry === null) return null
+  if (!entry.isSymbolicLink()) throw failure
+  const problem = `cannot read ${path}: it is a link to a file that does not exist`
+  throw new OctavoError('OCTAVO_IO_FAILED', problem, { cause: failure.cause })
 }
 
 /** The object that a JSON file holds, or null when there is no such file. */
@@ -33,12 +37,16 @@ export async function readJsonObject(path: string): Promise<JsonObject | null> {
 }
 
 function parseJson(text: string): unknown {
+  let value: unknown
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch (error) {
     const reason = (error as Error).message
     throw new OctavoError('OCTAVO_TOKENIZER_INVALID', `not JSON (${reason})`, { cause: error })
   }
+  if (!nestsTooDeep(value)) return value
+  const problem = `nests more than ${deepestJson} levels deep; no tokenizer does`
+  throw new OctavoError('OCTAVO_TOKENIZER_INVALID', problem)
 }
 
 /** Runs `read` and puts the file's path in front of what it refuses. */

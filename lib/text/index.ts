@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { OctavoError } from '../errors.js'
 import { JinjaChatTemplate } from './chat-template.js'
 import { naming, readJsonObject } from './files.js'
-import { readSpecialTokens } from './special-tokens.js'
+import type { JsonObject } from './json.js'
+import { readSpecialTokens, type SpecialTokens } from './special-tokens.js'
 import { readTemplates } from './template-source.js'
 import { BpeTokenizer } from './tokenizer.js'
-import type { TextModel } from './types.js'
+import type { ChatTemplate, TextModel } from './types.js'
 
 export type {
   ChatMessage,
@@ -26,21 +27,39 @@ export type {
  * null when the folder has no tokenizer.json: the model then takes token ids only.
  *
  * Throws OCTAVO_TOKENIZER_INVALID for files that are broken, contradict each other or ask for
- * something octavo does not read, OCTAVO_TEMPLATE_FAILED for a chat template that does not parse, OCTAVO_IO_FAILED when the folder or a file cannot be read.
+ * something octavo does not read, OCTAVO_IO_FAILED when the folder or a file cannot be read. A chat template
+ * that does not parse is no failure: `template.problem` says what is wrong with it.
  */
 export async function loadText(folder: string): Promise<TextModel | null> {
   await requireFolder(folder)
   const path = join(folder, 'tokenizer.json')
   const json = await readJsonObject(path)
   if (json === null) return null
-  const configPath = join(folder, 'tokenizer_config.json')
-  const config = (await readJsonObject(configPath)) ?? {}
-  const map = (await readJsonObject(join(folder, 'special_tokens_map.json'))) ?? {}
-  const special = readSpecialTokens(config, map)
+  const { config, special } = await readConfig(folder)
   const tokenizer = naming(path, () => new BpeTokenizer(json, special))
+  return { tokenizer, template: await templateOf(folder, config, special) }
+}
+
+/** The chat template of `loadText` alone, without the work of making a tokenizer. */
+export async function loadChatTemplate(folder: string): Promise<ChatTemplate | null> {
+  await requireFolder(folder)
+  const { config, special } = await readConfig(folder)
+  return templateOf(folder, config, special)
+}
+
+async function readConfig(folder: string): Promise<{ config: JsonObject; special: SpecialTokens }> {
+  const config = (await readJsonObject(join(folder, 'tokenizer_config.json'))) ?? {}
+  const map = (await readJsonObject(join(folder, 'special_tokens_map.json'))) ?? {}
+  return { config, special: readSpecialTokens(config, map) }
+}
+
+async function templateOf(
+  folder: string,
+  config: JsonObject,
+  special: SpecialTokens,
+): Promise<ChatTemplate | null> {
   const sources = await readTemplates(folder, config)
-  const template = sources.size > 0 ? new JinjaChatTemplate(sources, special.byName) : null
-  return { tokenizer, template }
+  return sources.size > 0 ? new JinjaChatTemplate(sources, special.byName) : null
 }
 
 async function requireFolder(folder: string): Promise<void> {

@@ -29,7 +29,7 @@ const loneSurrogate = /\p{Surrogate}/gu
 export class BpeTokenizer implements Tokenizer {
   readonly vocabularySize: number
   readonly bosTokenId: number | null
-  readonly eosTokenIds: number[]
+  readonly eosTokenIds: readonly number[]
   private readonly vocabulary: Vocabulary
   private readonly rawTokens: AddedTokenFinder
   private readonly normalizedTokens: AddedTokenFinder
@@ -65,7 +65,7 @@ export class BpeTokenizer implements Tokenizer {
     const { bos_token: bos, eos_token: eos } = special.byName
     this.bosTokenId = bos === undefined ? null : (vocabulary.idOf(bos) ?? null)
     const eosId = eos === undefined ? undefined : vocabulary.idOf(eos)
-    this.eosTokenIds = eosId === undefined ? [] : [eosId]
+    this.eosTokenIds = Object.freeze(eosId === undefined ? [] : [eosId])
   }
 
   encode(text: string, options?: EncodeOptions): number[] {
@@ -97,7 +97,6 @@ export class BpeTokenizer implements Tokenizer {
     return new StreamDetokenizer(this.vocabulary, this.bytes, this.decoderRules, keep)
   }
 
-  /** A detokenizer takes padding ids, which a model may emit; here every id is the caller's. */
   private requireIds(ids: unknown): asserts ids is readonly number[] {
     if (!Array.isArray(ids) && !(ids instanceof Int32Array) && !(ids instanceof Uint32Array)) {
       throw invalid('ids', ids, 'an array of token ids')

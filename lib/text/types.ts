@@ -1,10 +1,12 @@
 /** Text in and out: what the engine needs of a tokenizer, a chat template and a detokenizer. */
 
+import type { OctavoError } from '../errors.js'
+
 export interface Tokenizer {
   /** Ids below this exist. */
   readonly vocabularySize: number
   readonly bosTokenId: number | null
-  readonly eosTokenIds: number[]
+  readonly eosTokenIds: readonly number[]
   /** Special tokens written in the text are recognised; `addSpecialTokens` (default true) adds BOS and the like. */
   encode(text: string, options?: { addSpecialTokens?: boolean }): number[]
   /**
@@ -17,7 +19,10 @@ export interface Tokenizer {
 }
 
 export interface Detokenizer {
-  /** Text that this token completes, '' for an id that is no token's: '' while a character is unfinished; never half a character. */
+  /**
+   * Text that this token completes: '' while a character is unfinished, never half a character. '' for an id that
+   * no token has; one of `vocabularySize` or more is refused with OCTAVO_INVALID_ARGUMENT.
+   */
   push(id: number): string
   /** What is left at the end: unfinished bytes become U+FFFD. */
   flush(): string
@@ -38,7 +43,9 @@ export interface ChatTemplateOptions {
 }
 
 export interface ChatTemplate {
-  /** Throws OCTAVO_TEMPLATE_FAILED with the template's own words. */
+  /** Why no conversation can be rendered, an OCTAVO_TEMPLATE_FAILED; null where one can. */
+  readonly problem: OctavoError | null
+  /** Throws OCTAVO_TEMPLATE_FAILED: the `problem`, or the template's own words. */
   render(messages: readonly ChatMessage[], options?: ChatTemplateOptions): string
 }
 

@@ -209,7 +209,7 @@ describe('a load', () => {
     [{ maxSequences: 0 }, 'OCTAVO_INVALID_ARGUMENT', /maxSequences is 0/],
     [{ maxBatchTokens: 0 }, 'OCTAVO_INVALID_ARGUMENT', /maxBatchTokens is 0/],
     [{ blockSize: 24 }, 'OCTAVO_INVALID_ARGUMENT', /blockSize is 24; give 16, 32 or 64/],
-    [{ memoryLimit: 0 }, 'OCTAVO_INVALID_ARGUMENT', /memoryLimit is 0/],
+    [{ memoryLimit: 0 }, 'OCTAVO_INVALID_ARGUMENT', /memory\.limit is 0 bytes/],
     [{ kvBytes: 100 }, 'OCTAVO_INVALID_ARGUMENT', /memory.kv is 100.*takes 20480 bytes/],
     [
       { memoryLimit: 2 ** 20 },

@@ -128,7 +128,7 @@ const kinds: readonly SamplingOptions[] = [
   { temperature: 0.8, topK: 40 },
   { temperature: 1, topK: 1000000 },
   { temperature: 1.5, topP: 0.9 },
-  { temperature: 1, topP: 0 },
+  { temperature: 1, topP: 1e-30 },
   { temperature: 1, topP: 0.5, topK: 7 },
   { temperature: 1, minP: 0.2 },
   { temperature: 1, minP: 1 },

@@ -19,7 +19,7 @@ namespace {
 /** cgroupLimits(root): what the files below `root` say, null where they set no limit. */
 Napi::Value cgroupLimits(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  const std::string root = Fields(info[0], "cgroupLimits").text("root");
+  const std::string root = Fields(info[0], "cgroupLimits").filePath("root");
   Napi::Object limits = Napi::Object::New(env);
   limits.Set("limitBytes", env.Null());
   limits.Set("usedBytes", env.Null());

@@ -1,5 +1,9 @@
 #include "memory/trace/spill_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 
@@ -7,14 +11,32 @@
 
 namespace octavo {
 
+namespace {
+
+[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
+  throw Error(ErrorCode::kIoFailed, "the trace cannot be written to " + path + ": " + reason +
+                                        "; name a file that can be made (memory.trace.spill)");
+}
+
+/** An empty regular file. A pipe is not waited for, and nothing is emptied before it is known to be one. */
+std::FILE* makeFile(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (descriptor < 0) refuse(path, errno == ENXIO ? "it is not a regular file" : std::strerror(errno));
+  struct stat status = {};
+  const bool known = ::fstat(descriptor, &status) == 0;
+  const bool regular = known && S_ISREG(status.st_mode);
+  std::FILE* const file = regular && ::ftruncate(descriptor, 0) == 0 ? ::fdopen(descriptor, "wb") : nullptr;
+  if (file) return file;
+  const int code = errno;
+  ::close(descriptor);
+  refuse(path, known && !regular ? "it is not a regular file" : std::strerror(code));
+}
+
+}  // namespace
+
 void SpillFile::open(const std::string& path, uint64_t limitBytes) {
   close();
-  file_ = std::fopen(path.c_str(), "wb");
-  if (!file_) {
-    const int code = errno;
-    throw Error(ErrorCode::kIoFailed, "the trace cannot be written to " + path + ": " + std::strerror(code) +
-                                          "; name a file that can be made (memory.trace.spill)");
-  }
+  file_ = makeFile(path);
   limitBytes_ = limitBytes;
   report_ = {path, 0, 0, 0, ""};
 }

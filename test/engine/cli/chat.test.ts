@@ -1,5 +1,5 @@
 /** The conversation's rules, on the embedded model with a template of its own. */
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Engine } from '../../../lib/index.js'
 import { copyOfStories, makeEndless, stories } from '../sdk/support.js'
@@ -68,6 +68,21 @@ describe('octavo chat', () => {
     const { code, stderr } = await octavo('chat', '--device', 'cpu', '--model', stories)
     expect(code).toBe(1)
     expect(stderr).toContain('(OCTAVO_NO_CHAT_TEMPLATE)')
+  })
+
+  it('says so, and what is wrong with a template, before it reads the weights', async () => {
+    const model = await copyOfStories()
+    await rm(join(model.folder, 'model.safetensors'))
+    const without = await octavo('chat', '--device', 'cpu', '--model', model.folder)
+    expect(without.stderr).toContain('(OCTAVO_NO_CHAT_TEMPLATE)')
+    await writeFile(join(model.folder, 'chat_template.jinja'), '{% if x %}')
+    const broken = await octavo('chat', '--device', 'cpu', '--model', model.folder)
+    await model.remove()
+    expect(broken.code).toBe(1)
+    expect(broken.stderr).toContain(
+      'chat_template.jinja: the chat template "default" does not parse',
+    )
+    expect(broken.stderr).toContain('(OCTAVO_TEMPLATE_FAILED)')
   })
 
   it('takes no argument', async () => {

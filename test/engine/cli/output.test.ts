@@ -1,7 +1,9 @@
 /** What happens when the command cannot write. */
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { command } from './command.js'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { copyOfStories, makeEndless } from '../sdk/support.js'
+import { command, Command } from './command.js'
 
 /** Runs a line of shell in which `octavo` is the command; its own status, whatever stands behind a pipe. */
 function shell(line: string): { status: number; stderr: string } {
@@ -25,6 +27,33 @@ describe('a reader that went away', () => {
     const { status, stderr } = shell(line)
     expect(status).toBe(0)
     expect(stderr.replace(/^octavo: stories260k .*\n/, '')).toBe('')
+  })
+})
+
+/** One block of the KV cache holds 32 tokens: what a generation took tells how long it went on. */
+interface Taken {
+  events: { operation: string; region: string; tag: string | null }[]
+}
+
+describe('a reader that leaves in mid-text', () => {
+  it('stops a generation that would go on to the end of a long context', async () => {
+    const { folder, remove } = await copyOfStories()
+    await makeEndless(folder)
+    const snapshot = join(folder, 'memory.json')
+    const run = new Command(
+      ...['generate', '--device', 'cpu', '--threads', '2', '--model', folder, '-n', '65000'],
+      ...['--memory-snapshot', snapshot, 'Tom'],
+    )
+    run.child.stdout.once('data', () => run.child.stdout.destroy())
+    const { code, stderr } = await run.ending
+    const { events } = JSON.parse(readFileSync(snapshot, 'utf8')) as Taken
+    await remove()
+    expect(code).toBe(0)
+    expect(stderr).not.toContain('tokens in')
+    const blocks = events.filter(
+      ({ operation, region }) => operation === 'allocated' && region === 'kv',
+    )
+    expect(blocks.length).toBeLessThan(1000)
   })
 })
 

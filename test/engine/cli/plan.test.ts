@@ -60,7 +60,7 @@ test.each([
   [['--context-memory', '1MiB'], /give its memory with --memory too/],
   [['--sequence', '3'], /did you mean --sequences/],
   [['a', 'b'], /plan takes one MODEL and got 'b' too/],
-  [['--kv-dtype', 'int3'], /kv\.dtype is "int3"/],
+  [['--kv-dtype', 'int3'], /--kv-dtype is 'int3'/],
   [['--context', '0'], /--context is '0'/],
 ])('%j is a wrong command line', async (argv, message) => {
   const { code, stdout, stderr } = await octavo('plan', ...argv)

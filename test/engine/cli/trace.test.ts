@@ -73,6 +73,9 @@ it.each([
   [['view', 'a', 'b'], /got 2/],
   [['export', 'a'], /--format is missing; it takes pytorch/],
   [['export', 'a', '--format', 'png'], /--format is 'png'/],
+  [['view', ''], /SNAPSHOT is ''; trace view takes the path of a file/],
+  [['view', 'a', '--out', ''], /--out is ''; it takes the path of a file/],
+  [['export', 'a', '--format', 'pytorch', '--out', ''], /--out is ''/],
   [['view', 'a', '--max-events', '0'], /--max-events is '0'/],
 ])('refuses %j', async (argv, sentence) => {
   const { code, stderr } = await octavo('trace', ...argv)

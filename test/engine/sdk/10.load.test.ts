@@ -29,6 +29,14 @@ describe('loading the embedded model', () => {
     engine.check()
   })
 
+  it('lets no one change what it knows of the model', async () => {
+    await using engine = await loadStories()
+    const { model, tokenizer } = engine
+    const parts = [model, model.eosTokenIds, model.generation, tokenizer!.eosTokenIds]
+    for (const part of parts) expect(Object.isFrozen(part)).toBe(true)
+    expect(() => ((model.eosTokenIds as number[]).length = 0)).toThrow(TypeError)
+  })
+
   it('loads a folder by its path, with all defaults', async () => {
     await using engine = await Engine.load(stories)
     expect(engine.model.folder).toBe(stories)
@@ -96,6 +104,7 @@ describe('a load that is refused', () => {
     ['/no/such/folder', 'OCTAVO_IO_FAILED', '/no/such/folder'],
     [join(stories, 'config.json'), 'OCTAVO_IO_FAILED', 'config.json'],
     ['', 'OCTAVO_INVALID_ARGUMENT', 'path is ""'],
+    ['a\0b', 'OCTAVO_INVALID_ARGUMENT', 'path is "a\\u0000b"'],
   ] as const)('for the path %j', async (path, code, sentence) => {
     await expect(Engine.load(path)).rejects.toEqual(refusal(code, sentence))
   })
@@ -113,6 +122,13 @@ describe('a load that is refused', () => {
     )
     await expect(loadStories({ memory: { limit: 4 * 2 ** 20, kv: 2 ** 30 } })).rejects.toEqual(
       refusal('OCTAVO_OUT_OF_MEMORY'),
+    )
+  })
+
+  it('for a limit that rounds to nothing, by its own name', async () => {
+    const limited = loadStories({ memory: { limit: 5e-324 } })
+    await expect(limited).rejects.toEqual(
+      refusal('OCTAVO_INVALID_ARGUMENT', 'memory.limit is 5e-324; it must be at least a byte of'),
     )
   })
 
@@ -149,6 +165,21 @@ describe('a folder', () => {
     const { tokens, text } = await session.generate([1, 403, 407], { maxNewTokens: 4 }).result
     expect(tokens).toEqual([261, 378, 432, 383])
     expect(text).toBe('')
+  })
+
+  it('whose chat template does not parse loads and generates; chat says what is wrong', async () => {
+    await writeFile(join(folder, 'chat_template.jinja'), '{% if x %}')
+    await using engine = await load()
+    using session = engine.createSession()
+    expect(engine.hasChatTemplate).toBe(false)
+    expect(() => session.chat([{ role: 'user', content: 'x' }])).toThrow(
+      refusal(
+        'OCTAVO_TEMPLATE_FAILED',
+        'chat_template.jinja: the chat template "default" does not',
+      ),
+    )
+    const { tokens } = await session.generate([1, 403, 407], { maxNewTokens: 4 }).result
+    expect(tokens).toEqual([261, 378, 432, 383])
   })
 
   it('whose weights are cut short is refused', async () => {

@@ -32,6 +32,10 @@ test('head_dim as stated, else the family default, else hidden / heads', () => {
 test.each<[object, string]>([
   [{ hidden_size: 'abc' }, '"hidden_size" must be a positive integer, got "abc"'],
   [{ hidden_size: undefined }, '"hidden_size" is missing'],
+  [
+    { hidden_size: JSON.parse('1e400') as number },
+    '"hidden_size" must be a positive integer, got Infinity',
+  ],
   [{ num_hidden_layers: -4 }, '"num_hidden_layers" must be a positive integer, got -4'],
   [
     { num_hidden_layers: 1e9 },

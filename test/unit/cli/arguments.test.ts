@@ -36,6 +36,10 @@ describe('Arguments', () => {
     [['--maxNewTokens', '5'], 'did you mean --max-new-tokens?'],
     [['--quality'], 'unknown option --quality; see --help'],
     [['-x'], 'unknown option -x'],
+    [['--toString'], 'unknown option --toString; see --help'],
+    [['--constructor', '5'], 'unknown option --constructor'],
+    [['--__proto__=5'], 'unknown option --__proto__'],
+    [['--hasOwnProperty'], 'unknown option --hasOwnProperty'],
   ])('names %j', (argv, sentence) => {
     expect(() => parse(...argv)).toThrow(refusal('OCTAVO_UNKNOWN_OPTION', sentence))
   })
@@ -45,6 +49,14 @@ describe('Arguments', () => {
     [['--json=yes'], '--json takes no value'],
   ])('refuses %j', (argv, sentence) => {
     expect(() => parse(...argv)).toThrow(refusal('OCTAVO_INVALID_ARGUMENT', sentence))
+  })
+
+  it('refuses an empty path, by name', () => {
+    expect(parse('-t', 'a').path('temperature')).toBe('a')
+    expect(parse().path('temperature')).toBeUndefined()
+    expect(() => parse('-t', '').path('temperature')).toThrow(
+      refusal('OCTAVO_INVALID_ARGUMENT', "--temperature is ''; it takes the path of a file"),
+    )
   })
 
   it('refuses what is not a number, by name', () => {

@@ -92,6 +92,12 @@ test('options of ops that are missing or of another kind', () => {
   refused(() => ops.rope(query, key, rope), 'inverseFrequencies[2] is NaN')
 })
 
+/** ES2024's; TypeScript knows it from `lib` es2024 on. */
+const Resizable = ArrayBuffer as unknown as new (
+  bytes: number,
+  options: { maxByteLength: number },
+) => ArrayBuffer & { resize: (bytes: number) => void }
+
 test('values that a buffer would have to bend', () => {
   using i32 = device.from('i32', 3, [1, 2, 3])
   refused(() => i32.write([1.5, NaN, 1e20]), 'values[0] is 1.5: expected a 32-bit integer')
@@ -109,8 +115,41 @@ test('values that a buffer would have to bend', () => {
   const detached = Float32Array.of(3, 4)
   structuredClone(detached, { transfer: [detached.buffer] })
   refused(() => buffer.write(detached), 'detached')
+  const memory = new Resizable(8, { maxByteLength: 8 })
+  const cut = new Float32Array(memory, 0, 2)
+  memory.resize(4)
+  refused(() => buffer.write(cut), 'detached or out of bounds')
   expect(Array.from(buffer.read())).toEqual([1, 2])
+  buffer.write(new Float32Array(0))
+  buffer.write([])
 })
+
+test('values that do not fill the buffer they are to make', () => {
+  refused(() => device.from('fp32', [3], [1, 2]), 'there are 2 values for the 3 elements of shape')
+  refused(() => device.from('bf16', [2, 2], new Uint16Array(3)), 'there are 3 values for the 4')
+  refused(() => device.from('fp32', [3], []), 'there are 0 values for the 3')
+  refused(
+    () => device.from('fp32', [1], [1, 2]),
+    '2 elements from 0 on do not lie in a buffer of 1',
+  )
+})
+
+test('arguments that fail when they are looked at', () => {
+  const dtype = {
+    toString(): never {
+      throw new Error('looked at')
+    },
+  }
+  refused(() => device.buffer(dtype as never, 1), 'the dtype is an object (Object)')
+  const [x, heads] = [fp32([1, 4]), fp32([1, 1, 8])]
+  for (const shape of [5, null, [], 'ab']) {
+    refused(() => untyped.linear!({ shape }, x, x), 'out.shape is ')
+    refused(() => untyped.rope!({ shape }, heads, { ...rotation }), 'query.shape is ')
+    refused(() => untyped.kvWrite!({ shape }, 0, heads, heads, [0]), 'cache.shape is ')
+  }
+})
+
+const rotation = { positions: [0], inverseFrequencies: [1, 1, 1, 1] }
 
 describe('memory that is shared', () => {
   const view = (buffer: DeviceBuffer<FloatDType>, offset: number, stride = 4): ops.MatrixView => ({

@@ -15,6 +15,9 @@ const limits = (defaults: GenerationDefaults = { greedy: true }): ModelLimits =>
   hasTokenizer: true,
 })
 
+/** `[, value]`, with a hole that most methods of arrays pass over. */
+const holed = (value: unknown): unknown[] => Object.assign(new Array<unknown>(2), { 1: value })
+
 describe('generate options', () => {
   it('is greedy where the model does not ask for sampling', () => {
     const { sampling, ...rest } = readGenerateOptions(undefined, limits())
@@ -105,27 +108,41 @@ describe('generate options', () => {
     [{ temperature: NaN }, 'temperature is NaN'],
     [{ temperature: '1' }, 'temperature is "1"'],
     [{ topP: 0 }, 'topP is 0; it must be a number above 0, up to 1'],
+    [{ topP: 1e-300 }, 'topP is 1e-300; it must be a number above 0, up to 1 in fp32'],
     [{ topP: 1.01 }, 'topP is 1.01'],
     [{ topK: -1 }, 'topK is -1'],
     [{ minP: 2 }, 'minP is 2'],
     [{ repetitionPenalty: 0 }, 'repetitionPenalty is 0'],
+    [{ repetitionPenalty: 1e-60 }, 'repetitionPenalty is 1e-60; it must be a number above 0'],
     [{ frequencyPenalty: Infinity }, 'frequencyPenalty is Infinity'],
     [{ presencePenalty: null }, 'presencePenalty is null'],
     [{ seed: -1 }, 'seed is -1'],
     [{ seed: 1.5 }, 'seed is 1.5'],
     [{ seed: 2n ** 64n }, 'seed is 18446744073709551616n'],
     [{ logitBias: { 100: 1 } }, 'a token of logitBias is 100; it must be a token id of this model'],
-    [{ logitBias: { a: 1 } }, 'a token of logitBias is NaN'],
+    [{ logitBias: { a: 1 } }, 'a token of logitBias is "a"'],
+    [{ logitBias: { '': 1 } }, 'a token of logitBias is ""'],
+    [{ logitBias: { '1e1': 1 } }, 'a token of logitBias is "1e1"'],
+    [{ logitBias: { '0x10': 1 } }, 'a token of logitBias is "0x10"'],
+    [{ logitBias: { '01': 1 } }, 'a token of logitBias is "01"'],
+    [{ logitBias: { ' 1': 1 } }, 'a token of logitBias is " 1"'],
+    [{ logitBias: new Set([5]) }, 'logitBias is an object (Set); it must be an object or a Map'],
+    [{ logitBias: new Date() }, 'logitBias is an object (Date)'],
+    [{ logitBias: Float32Array.of(1) }, 'logitBias is an object (Float32Array)'],
+    [{ logitBias: { 5: 1e300 } }, 'logitBias[5] is 1e+300; it must be a finite number in fp32'],
     [{ logitBias: { 5: NaN } }, 'logitBias[5] is NaN'],
     [{ logitBias: { 5: Infinity } }, 'logitBias[5] is Infinity'],
     [{ logitBias: [1] }, 'logitBias is an array'],
     [{ stop: '' }, 'stop is ""; it must be a non-empty string'],
     [{ stop: ['a', ''] }, 'stop is an array of 2'],
+    [{ stop: holed('x') }, 'stop is an array of 2'],
     [{ stop: 5 }, 'stop is 5'],
     [{ stop: null }, 'stop is null'],
     [{ logitBias: null }, 'logitBias is null'],
     [{ stopTokens: null }, 'stopTokens is null'],
     [{ stopTokens: [-1] }, 'stopTokens[0] is -1'],
+    [{ stopTokens: new Array(1) }, 'stopTokens[0] is undefined'],
+    [{ stopTokens: holed(4) }, 'stopTokens[0] is undefined'],
     [{ stopTokens: 3 }, 'stopTokens is 3'],
     [{ ignoreEos: 1 }, 'ignoreEos is 1; it must be true or false'],
     [{ logprobs: 21 }, 'logprobs is 21; it must be an integer from 0 to 20'],

@@ -19,8 +19,9 @@ describe('promptIds', () => {
     [[0.5], 'prompt[0] is 0.5'],
     [[-1], 'prompt[0] is -1'],
     [[NaN], 'prompt[0] is NaN'],
+    [Object.assign(new Array(2), { 1: 2 }), 'prompt[0] is undefined'],
     [['a'], 'prompt[0] is "a"'],
-    [5, 'prompt is 5; it must be a string or token ids'],
+    [5, 'prompt is 5; it must be a string, or an array or typed array of token ids'],
     [null, 'prompt is null'],
     [{ length: 1 }, 'prompt is an object (Object)'],
   ])('refuses %p', (prompt, sentence) => {
@@ -38,6 +39,7 @@ describe('chatIds', () => {
   const templated: TextModel = {
     tokenizer: text.tokenizer,
     template: {
+      problem: null,
       render: (messages, options) =>
         messages.map(({ content }) => String(content)).join('') +
         (options?.addGenerationPrompt === false ? '' : 'c'),
@@ -54,6 +56,10 @@ describe('chatIds', () => {
 
   it.each([
     [[], 'messages is an array of 0'],
+    [
+      Object.assign(new Array(2), { 1: { role: 'user', content: 'a' } }),
+      'messages[0] is undefined',
+    ],
     ['hello', 'messages is "hello"'],
     [[null], 'messages[0] is null'],
     [[{ role: 'user', content: 'a' }, { content: 'b' }], 'messages[1].role is undefined'],

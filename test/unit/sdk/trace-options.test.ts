@@ -30,6 +30,8 @@ it.each([
   [{ ringEvents: 0 }, /ringEvents is 0; it must be an integer from 1 to 1000000/],
   [{ sampleBytes: 0.5 }, /sampleBytes is 0\.5/],
   [{ spill: '' }, /memory\.trace\.spill is ""; it must be the path of a file/],
+  [{ spill: 'a\0b' }, /memory\.trace\.spill is "a\\u0000b"; it must be the path of a file/],
+  [{ spill: { path: 'a\0b' } }, /memory\.trace\.spill\.path is "a\\u0000b"/],
   [{ spill: 3 }, /memory\.trace\.spill is 3/],
   [{ spill: { path: 3 } }, /memory\.trace\.spill\.path is 3/],
   [{ spill: { path: 'a', maxByte: 1 } }, /did you mean memory\.trace\.spill\.maxBytes/],

@@ -2,7 +2,12 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { loadText, type ChatMessage, type ChatTemplateOptions } from '../../../lib/text/index.js'
+import {
+  loadChatTemplate,
+  loadText,
+  type ChatMessage,
+  type ChatTemplateOptions,
+} from '../../../lib/text/index.js'
 import { withFolder } from './fixtures'
 
 const hello: ChatMessage[] = [{ role: 'user', content: 'Hi' }]
@@ -158,21 +163,49 @@ describe('failures', () => {
     await expect(render(source)).rejects.toThrow(failed(/Roles must alternate, got user/))
   })
 
-  test('a template that is no Jinja is refused at load, by its file', async () => {
+  test('a template that is no Jinja is refused when rendered, by its file', async () => {
     const broken = '{% for %}'
     const cases: [Parameters<typeof withFolder>[0], RegExp][] = [
       [{ 'chat_template.jinja': broken }, /chat_template\.jinja: the chat template "default" does/],
       [
-        { 'tokenizer_config.json': { chat_template: [{ name: 'rag', template: broken }] } },
-        /tokenizer_config\.json: the chat template "rag" does not parse: /,
+        { 'tokenizer_config.json': { chat_template: [{ name: 'default', template: broken }] } },
+        /tokenizer_config\.json: the chat template "default" does not parse: /,
       ],
       [{ 'chat_template.json': { chat_template: broken } }, /chat_template\.json: the chat templ/],
     ]
     for (const [files, words] of cases) {
       await withFolder(files, async (folder) => {
-        await expect(loadText(folder)).rejects.toThrow(failed(words))
+        const template = (await loadText(folder))!.template!
+        expect(template.problem).toEqual(failed(words))
+        expect(() => template.render(hello)).toThrow(failed(words))
       })
     }
+  })
+
+  test.each([
+    ['{{', /does not parse: it ends too early$/],
+    ['{% if x %}', /does not parse: it ends too early$/],
+    [`{{ ${'('.repeat(50_000)}`, /does not parse: it nests too deep$/],
+  ])('what ends in a failure inside the parser is said of the template', async (source, words) => {
+    await expect(render(source)).rejects.toThrow(failed(words))
+  })
+
+  test('a broken template for tools leaves the others alone', async () => {
+    const templates = [
+      { name: 'default', template: 'plain' },
+      { name: 'tool_use', template: '{% for %}' },
+    ]
+    expect(await render(templates)).toBe('plain')
+    const withTools = render(templates, hello, { tools: [{}] })
+    await expect(withTools).rejects.toThrow(failed(/"tool_use" does not parse/))
+  })
+
+  test('the template alone is the one that comes with the tokenizer', async () => {
+    const files = { 'tokenizer_config.json': { ...config, chat_template: '{{ bos_token }}!' } }
+    await withFolder(files, async (folder) => {
+      expect((await loadChatTemplate(folder))?.render(hello)).toBe('<s>!')
+    })
+    await withFolder({}, async (folder) => expect(await loadChatTemplate(folder)).toBeNull())
   })
 
   test('messages that are none, or of a kind no template reads', async () => {

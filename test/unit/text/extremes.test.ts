@@ -65,13 +65,15 @@ function suite(folder: string): void {
     expect(call).toThrow(expect.objectContaining({ code: 'OCTAVO_INVALID_ARGUMENT' }))
   })
 
-  test('an id beyond the vocabulary is refused by decode, and says nothing in a stream', () => {
-    const beyond = tokenizer.vocabularySize
-    expect(() => tokenizer.decode([beyond])).toThrow(
-      expect.objectContaining({ code: 'OCTAVO_INVALID_ARGUMENT' }),
-    )
-    const detokenizer = tokenizer.detokenizer()
-    expect(detokenizer.push(beyond) + detokenizer.flush()).toBe('')
+  test('an id beyond the vocabulary is refused, by decode and in a stream', () => {
+    const refused = expect.objectContaining({ code: 'OCTAVO_INVALID_ARGUMENT' }) as Error
+    for (const id of [tokenizer.vocabularySize, 1e9]) {
+      expect(() => tokenizer.decode([id])).toThrow(refused)
+      expect(() => tokenizer.detokenizer().push(id)).toThrow(refused)
+    }
+    for (const id of [Symbol('x'), Object.create(null)] as unknown[]) {
+      expect(() => tokenizer.detokenizer().push(id as number)).toThrow(refused)
+    }
   })
 }
 

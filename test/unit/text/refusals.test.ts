@@ -1,6 +1,7 @@
 /** Broken and unsupported files: refused with a code, the file and the key. */
 
-import { mkdirSync, symlinkSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, rmSync, symlinkSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadText } from '../../../lib/text/index.js'
 import { storiesFolder, storiesTokenizer, withFolder } from './fixtures'
@@ -40,6 +41,40 @@ test('a file that cannot be read', async () => {
   })
 })
 
+const textFiles = [
+  'tokenizer.json',
+  'tokenizer_config.json',
+  'special_tokens_map.json',
+  'chat_template.jinja',
+  'chat_template.json',
+]
+
+test.each(textFiles)('%s as a pipe is refused, not waited for', async (file) => {
+  await withFolder({}, async (folder) => {
+    rmSync(join(folder, file), { force: true })
+    execFileSync('mkfifo', [join(folder, file)])
+    const words = new RegExp(`cannot read .*${file}: it is not a regular file`)
+    await expect(loadText(folder)).rejects.toThrow(refused('OCTAVO_IO_FAILED', words))
+  })
+})
+
+test.each(textFiles)('%s as a link to an endless device is refused', async (file) => {
+  await withFolder({}, async (folder) => {
+    rmSync(join(folder, file), { force: true })
+    symlinkSync('/dev/zero', join(folder, file))
+    const words = new RegExp(`cannot read .*${file}: it is not a regular file`)
+    await expect(loadText(folder)).rejects.toThrow(refused('OCTAVO_IO_FAILED', words))
+  })
+})
+
+test.each(textFiles)('%s of gigabytes is refused before it is read', async (file) => {
+  await withFolder({ [file]: '' }, async (folder) => {
+    truncateSync(join(folder, file), 2 ** 32)
+    const words = new RegExp(`${file} has 4294967296 bytes; at most 100000000 are read`)
+    await expect(loadText(folder)).rejects.toThrow(refused('OCTAVO_TOKENIZER_INVALID', words))
+  })
+})
+
 test.each(['tokenizer.json', 'tokenizer_config.json', 'special_tokens_map.json'])(
   '%s broken or no object',
   async (file) => {
@@ -63,6 +98,21 @@ test.each(['tokenizer.json', 'chat_template.jinja', 'additional_chat_templates']
     })
   },
 )
+
+test.each([
+  ['normalizer', 'normalizers'],
+  ['pre_tokenizer', 'pretokenizers'],
+  ['post_processor', 'processors'],
+  ['decoder', 'decoders'],
+])('a %s of 20,000 sequences in each other', async (part, steps) => {
+  const levels = 20_000
+  const nested = `{"type":"Sequence","${steps}":[`.repeat(levels) + ']}'.repeat(levels)
+  const json = JSON.stringify(storiesTokenizer({ [part]: 'deep' })).replace('"deep"', nested)
+  await expectRefusal(
+    { 'tokenizer.json': json },
+    /tokenizer\.json: nests more than 100 levels deep/,
+  )
+})
 
 test.each<[unknown, RegExp]>([
   [5, /"chat_template" must be a string or a list of named templates, not number 5/],

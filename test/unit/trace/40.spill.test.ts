@@ -1,9 +1,21 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildEvents } from '../../../lib/trace/build.js'
 import { readSnapshot } from '../../../lib/trace/read.js'
 import { openTrace, type Place, type Trace } from '../../helpers/native-testing.js'
+import { addonPath } from '../../helpers/raw-load.js'
 import { refusal } from '../../helpers/refusal.js'
 
 let folder: string
@@ -73,16 +85,69 @@ test('stops at its bound, and says so', () => {
   expect(readFileSync(spillPath, 'utf8')).toMatch(/\}\n$/)
 })
 
-test('a full disk stops the file, not the process', () => {
-  if (!existsSync('/dev/full')) return expect(process.platform).not.toBe('linux')
-  const trace = openTrace({ level: 3, spillPath: '/dev/full' })
-  record(trace, 2000)
-  const { spill, recorded, dropped } = trace.snapshot()
-  expect(spill.problem).toMatch(/\/dev\/full could not be written after \d+ bytes: No space left/)
+/** The system refuses what goes past a size, as it does past the end of a disk. */
+const fullDisk = `
+const [addon, spillPath] = process.argv.slice(1)
+process.on('SIGXFSZ', () => {})
+require('node:child_process').execFileSync('prlimit', ['--fsize=20000', '--pid', String(process.pid)])
+const { Trace } = require(addon).testing
+const trace = new Trace({ level: 3, ringEvents: 64, sampleBytes: 2 ** 20, spillBytes: 2 ** 20, spillPath })
+const record = (count) => {
+  for (let i = 1; i <= count; i++) trace.allocated('kv', i * 512, 512, 'session', 1, 'scratch')
+}
+record(2000)
+const { spill, recorded, dropped } = trace.snapshot()
+record(10)
+trace.check()
+console.log(JSON.stringify({ spill, recorded, dropped }))
+`
+
+const linux = process.platform === 'linux' ? test : test.skip
+
+linux('a full disk stops the file, not the process', () => {
+  const spillPath = join(folder, 'events.jsonl')
+  const output = execFileSync(process.execPath, ['-e', fullDisk, addonPath, spillPath])
+  const { spill, recorded, dropped } = JSON.parse(String(output)) as ReturnType<Trace['snapshot']>
+  expect(spill.problem).toMatch(
+    /events\.jsonl could not be written after \d+ bytes: File too large/,
+  )
   expect(spill.dropped).toBeGreaterThan(0)
   expect({ recorded, dropped }).toEqual({ recorded: 2002, dropped: 0 })
-  record(trace, 10)
-  trace.check()
+})
+
+test('what is no regular file is refused at once, and left as it is', () => {
+  const pipe = join(folder, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  // With a reader the system would open it, without one wait for ever.
+  for (const reader of [null, openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)]) {
+    const { code, message } = refusal(() => openTrace({ level: 3, spillPath: pipe }))
+    expect(code).toBe('OCTAVO_IO_FAILED')
+    expect(message).toMatch(/pipe: it is not a regular file; .*memory\.trace\.spill/)
+    if (reader !== null) closeSync(reader)
+  }
+  const device = refusal(() => openTrace({ level: 3, spillPath: '/dev/null' }))
+  expect(device.message).toMatch(/it is not a regular file/)
+  expect(refusal(() => openTrace({ level: 3, spillPath: folder })).message).toMatch(
+    /Is a directory/,
+  )
+})
+
+test('a file that is there is made anew', () => {
+  const spillPath = join(folder, 'events.jsonl')
+  writeFileSync(spillPath, 'old '.repeat(10_000))
+  const trace = openTrace({ level: 3, spillPath })
+  record(trace, 3)
+  trace.setLevel(0)
+  expect(readFileSync(spillPath, 'utf8')).not.toContain('old')
+  expect(readFileSync(spillPath).length).toBe(trace.snapshot().spill.bytes)
+})
+
+test('a NUL in a path is refused: the system would write another file', () => {
+  const spillPath = join(folder, 'events\0.jsonl')
+  const { code, message } = refusal(() => openTrace({ level: 3, spillPath }))
+  expect(code).toBe('OCTAVO_INVALID_ARGUMENT')
+  expect(message).toMatch(/spillPath has a NUL at byte \d+ of \d+/)
+  expect(readdirSync(folder)).toEqual([])
 })
 
 test('a file that cannot be made is refused, and the level stays', () => {

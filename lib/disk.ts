@@ -1,7 +1,8 @@
-/** Reading a checkpoint's files: bounded, abortable, and with errors that name the file. */
+/** Reading a model's files: bounded, abortable, and with errors that name the file. */
 import { constants } from 'node:fs'
 import { open, readdir, stat, type FileHandle } from 'node:fs/promises'
-import { OctavoError } from '../errors.js'
+import { basename } from 'node:path'
+import { OctavoError, type ErrorCode } from './errors.js'
 
 /** Throws OCTAVO_CANCELLED once `signal` is aborted. */
 export function throwIfAborted(signal: AbortSignal | undefined): void {
@@ -84,4 +85,20 @@ export async function readRange(
     done += bytesRead
   }
   return buffer.subarray(0, done)
+}
+
+/** Larger than any published index (about 15 MB for 145,000 tensors) and any tokenizer (about 35 MB). */
+const largestFileBytes = 100_000_000
+
+/** A whole file of JSON or text. Throws OCTAVO_IO_FAILED, OCTAVO_CANCELLED, and `code` for one that is too large. */
+export async function readBounded(
+  path: string,
+  code: ErrorCode,
+  signal?: AbortSignal,
+): Promise<Buffer> {
+  return withFile(path, signal, async (handle, size) => {
+    if (size <= largestFileBytes) return readRange(handle, 0, size, signal)
+    const problem = `${basename(path)} has ${size} bytes; at most ${largestFileBytes} are read`
+    throw new OctavoError(code, problem)
+  })
 }

@@ -1,0 +1,33 @@
+/** Flags that say how a model is loaded, refused by their own names. */
+import { blockSizes, dtypeNames, isDevice } from '../options/engine-options.js'
+import type { EngineOptions, KvOptions } from '../options/engine-options.js'
+import type { Arguments } from './arguments.js'
+
+export function modelFlag(args: Arguments): string | undefined {
+  return args.path('model', 'the folder of a model')
+}
+
+export function deviceFlag(args: Arguments): string | undefined {
+  const device = args.text('device')
+  if (device === undefined || isDevice(device)) return device
+  throw args.refusal('device', 'auto, cpu, cuda or cuda:N')
+}
+
+export function threadsFlag(args: Arguments): number | undefined {
+  return args.integer('threads', { min: 0, max: 1024 })
+}
+
+export function blockSizeFlag(args: Arguments): KvOptions['blockSize'] {
+  const name = 'kv-block-size'
+  const size = args.text(name)
+  const found = blockSizes.find((known) => String(known) === size)
+  if (size === undefined || found !== undefined) return found
+  throw args.refusal(name, blockSizes.join(', '))
+}
+
+export function dtypeFlag(args: Arguments, name: 'dtype' | 'kv-dtype'): EngineOptions['dtype'] {
+  const dtype = args.text(name)
+  const found = dtypeNames.find((known) => known === dtype)
+  if (dtype === undefined || found !== undefined) return found
+  throw args.refusal(name, dtypeNames.join(', '))
+}
