@@ -26,6 +26,11 @@ bool canMultiplyWide(const Matrix& x, const Matrix& weight, const DeviceTraits& 
 void launchWideGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
                     const DeviceTraits& traits, cudaStream_t stream);
 
+/** For at most kSkinnyRows rows, under the same conditions. */
+constexpr int kSkinnyRows = 32;
+void launchSkinnyGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
+                      const DeviceTraits& traits, cudaStream_t stream);
+
 /** Any dtypes, any alignment; fp32 arithmetic on the CUDA cores. */
 void launchScalarGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
                       cudaStream_t stream);
