@@ -31,6 +31,7 @@ export type { FinishReason, GenerationResult, Timings, Usage } from './runtime/r
 export type { Logits } from './runtime/score-request.js'
 export type {
   CompactionReport,
+  EvictionReport,
   KvPages,
   KvReport,
   LedgerLine,

@@ -43,13 +43,15 @@ function nativeTrace({ spill, ...trace }: TraceSettings): NativeTraceOptions {
 
 /** Settings as the runtime takes them. */
 function nativeOptions(settings: EngineSettings, totalBytes: () => number): NativeEngineOptions {
-  const { maxSequences, maxBatchTokens, blockSize, dtype, kvDType, pinnedBytes } = settings
+  const { maxSequences, maxBatchTokens, blockSize, dtype, kvDType, eviction, pinnedBytes } =
+    settings
   return {
     maxSequences,
     ...(maxBatchTokens !== null && { maxBatchTokens }),
     blockSize,
     ...(dtype !== null && { dtype }),
     ...(kvDType !== null && { kvDType }),
+    eviction,
     memoryLimit: limitBytes(settings.limit, totalBytes),
     kvBytes: settings.kvBytes ?? 0,
     trace: nativeTrace(settings.trace),

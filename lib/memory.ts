@@ -48,6 +48,7 @@ export interface KvReport {
   blockBytes: number
   pages: KvPages
   compaction: CompactionReport
+  eviction: EvictionReport
 }
 
 /** How the KV blocks lie on pages of 2 MiB. */
@@ -76,6 +77,18 @@ export interface CompactionReport {
   /** The longest pause, and all of them together, in milliseconds. */
   longestMs: number
   totalMs: number
+}
+
+/** What sessions that did not run have lost to those that did, since the load. */
+export interface EvictionReport {
+  /** Times that a session lost some of its KV. */
+  sessions: number
+  blocks: number
+  bytes: number
+  /** Tokens whose KV it was: computed again when a prompt wants them again. */
+  tokens: number
+  /** Pages without a block after it. */
+  pages: number
 }
 
 /** What one session holds. */
@@ -177,6 +190,7 @@ function kvReport(report: NativeReport): KvReport {
       longestMs: longestNanoseconds / 1e6,
       totalMs: nanoseconds / 1e6,
     },
+    eviction: { ...report.eviction, bytes: report.eviction.blocks * report.blockBytes },
   }
 }
 

@@ -89,6 +89,7 @@ export interface NativeEngineOptions {
   blockSize: number
   dtype?: NativeDType
   kvDType?: NativeDType
+  eviction?: 'page-aware' | 'lru'
   memoryLimit: number
   kvBytes: number
   trace?: NativeTraceOptions
@@ -207,6 +208,7 @@ export interface NativeReport {
     longestNanoseconds: number
     nanoseconds: number
   }
+  eviction: { sessions: number; blocks: number; tokens: number; pages: number }
   /** of weights, that stay in their files */
   mappedBytes: number
   sessions: { id: number; blocks: number; bytes: number; tokens: number; state: string }[]

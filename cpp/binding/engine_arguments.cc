@@ -51,12 +51,20 @@ TraceOptions readTrace(const Fields& trace) {
 
 namespace {
 
+EvictionPolicy readEviction(const Fields& options) {
+  const std::string name = options.text("eviction");
+  if (name == "lru") return EvictionPolicy::kLru;
+  if (name != "page-aware") options.refuse("eviction", "'page-aware' or 'lru'");
+  return EvictionPolicy::kPageAware;
+}
+
 EngineOptions readOptions(const Fields& options) {
   EngineOptions read;
   read.maxSequences = options.int32("maxSequences");
   if (options.has("maxBatchTokens")) read.maxBatchTokens = options.int32("maxBatchTokens");
   read.blockSize = options.int32("blockSize");
   if (options.has("dtype")) read.dtype = options.dtype("dtype");
+  if (options.has("eviction")) read.eviction = readEviction(options);
   if (options.has("kvDType")) read.kvDType = options.dtype("kvDType");
   read.memoryLimit = options.size("memoryLimit");
   read.kvBytes = options.size("kvBytes");

@@ -54,6 +54,15 @@ Napi::Object makeCompaction(Napi::Env env, const CompactionReport& compaction) {
   return made;
 }
 
+Napi::Object makeEviction(Napi::Env env, const EvictionReport& eviction) {
+  Napi::Object made = Napi::Object::New(env);
+  made.Set("sessions", static_cast<double>(eviction.sessions));
+  made.Set("blocks", static_cast<double>(eviction.blocks));
+  made.Set("tokens", static_cast<double>(eviction.tokens));
+  made.Set("pages", static_cast<double>(eviction.pages));
+  return made;
+}
+
 }  // namespace
 
 Napi::Object makeReport(Napi::Env env, const EngineReport& report) {
@@ -80,6 +89,7 @@ Napi::Object makeReport(Napi::Env env, const EngineReport& report) {
   made.Set("blocksCapacity", static_cast<double>(report.blocksCapacity));
   made.Set("pages", makePages(env, report.pages));
   made.Set("compaction", makeCompaction(env, report.compaction));
+  made.Set("eviction", makeEviction(env, report.eviction));
   made.Set("blockBytes", static_cast<double>(report.blockBytes));
   made.Set("mappedBytes", static_cast<double>(report.mappedBytes));
   made.Set("running", static_cast<double>(report.running));

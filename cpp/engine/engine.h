@@ -43,6 +43,7 @@ struct EngineOptions {
   int32_t blockSize = 32;         // 16, 32 or 64
   std::optional<DType> dtype;     // activations and weights; absent: fp32 activations over the file's dtypes
                                   // on the CPU, the checkpoint's dtype on CUDA
+  EvictionPolicy eviction = EvictionPolicy::kPageAware;  // of KV that idle sessions hold
   std::optional<DType> kvDType;   // absent: the activations'
   size_t memoryLimit = 0;         // bytes the device may hold for us, everything included
   size_t kvBytes = 0;             // 0: what the limit leaves, at most maxSequences · context; on the CPU also at
@@ -97,6 +98,7 @@ struct EngineReport {
   int64_t blocksCapacity = 0;  // below the total after the device refused a page
   PoolPages pages;
   CompactionReport compaction;
+  EvictionReport eviction;
   size_t blockBytes = 0;
   size_t mappedBytes = 0;     // of weights, that stay in their files
   std::vector<SessionReport> sessions;

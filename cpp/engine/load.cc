@@ -79,7 +79,7 @@ void Engine::State::open(std::shared_ptr<Device> device, const WeightManifest& m
   takeStepMemory();
   measureContext(manifest);
 
-  sessions = std::make_unique<SessionTable>(cache->pool(), options.blockSize);
+  sessions = std::make_unique<SessionTable>(cache->pool(), options.blockSize, options.eviction);
   const SchedulerLimits limits{plan.batch.maxSequences, plan.batch.maxTokens, plan.batch.maxLogitRows};
   scheduler = std::make_unique<Scheduler>(*sessions, limits);
   requireNotCancelled(cancelled);

@@ -41,6 +41,7 @@ EngineReport Engine::lockedReport() const {
   report.blocksCapacity = pool.capacity();
   report.pages = pool.pages();
   report.compaction = state_->compaction;
+  report.eviction = state_->sessions->evicted();
   report.blockBytes = pool.blockBytes();
   report.mappedBytes = state_->plan.mappedBytes;
   for (const auto& [id, session] : state_->sessions->all()) {

@@ -10,12 +10,9 @@ namespace {
 
 Owner ownerOf(const Session& session) { return {OwnerKind::kSession, session.id}; }
 
-/** True when `a` should lose its KV before `b`. */
+/** True when `a` should lose its KV before `b`; both are idle, or both wait. */
 bool losesFirst(const Session* a, const Session* b) {
-  const bool aIdle = a->request == 0;
-  const bool bIdle = b->request == 0;
-  if (aIdle != bIdle) return aIdle;
-  return aIdle ? a->lastUse < b->lastUse : a->request > b->request;
+  return a->request == 0 ? a->lastUse < b->lastUse : a->request > b->request;
 }
 
 }  // namespace
@@ -82,18 +79,41 @@ void SessionTable::reclaim(int64_t mostBlocks, uint64_t fence) { reclaim(mostBlo
 
 void SessionTable::reclaim(int64_t mostBlocks, const Session& except, uint64_t fence) {
   if (pool_.owned() <= mostBlocks) return;  // the usual case, without a walk over the sessions
-  int64_t held = idleBlocks(except);
-  std::vector<Session*> candidates;
+  int64_t surplus = idleBlocks(except) - mostBlocks;
+  if (surplus > 0) surplus -= evict(reclaimable(true, except), surplus, policy_, fence);
+  if (surplus > 0) evict(reclaimable(false, except), surplus, EvictionPolicy::kLru, fence);
+}
+
+/** Those who hold something, in the order in which they should lose it. */
+std::vector<Session*> SessionTable::reclaimable(bool idle, const Session& except) const {
+  std::vector<Session*> found;
   for (const auto& [id, session] : sessions_) {
-    if (!session->running && session.get() != &except && !session->blocks.empty()) candidates.push_back(session.get());
+    const bool isIdle = session->request == 0;
+    if (isIdle != idle || session->running || session.get() == &except || session->blocks.empty()) continue;
+    found.push_back(session.get());
   }
-  std::sort(candidates.begin(), candidates.end(), losesFirst);
-  for (Session* session : candidates) {
-    if (held <= mostBlocks) return;
-    held -= static_cast<int64_t>(session->blocks.size());
-    session->tokens.clear();
-    trim(*session, fence);
+  std::sort(found.begin(), found.end(), losesFirst);
+  return found;
+}
+
+/** Returns how many blocks went. */
+int64_t SessionTable::evict(const std::vector<Session*>& sessions, int64_t wanted, EvictionPolicy policy,
+                            uint64_t fence) {
+  std::vector<EvictionCandidate> candidates;
+  for (const Session* session : sessions) candidates.emplace_back(session->blocks);
+  const EvictionPlan plan = pool_.planEviction(candidates, wanted, policy);
+  for (const Eviction& eviction : plan.evictions) {
+    Session& session = *sessions[eviction.candidate];
+    const auto kept = (session.blocks.size() - static_cast<size_t>(eviction.blocks)) * static_cast<size_t>(blockSize_);
+    const size_t tokens = std::min(session.tokens.size(), kept);
+    evicted_.tokens += static_cast<int64_t>(session.tokens.size() - tokens);
+    session.tokens.resize(tokens);
+    trim(session, fence);
   }
+  evicted_.sessions += plan.evictions.size();
+  evicted_.blocks += plan.blocks;
+  evicted_.pages += plan.pages;
+  return plan.blocks;
 }
 
 void SessionTable::check() const {

@@ -25,7 +25,8 @@ struct Session {
  */
 class SessionTable {
  public:
-  SessionTable(BlockPool& pool, int32_t blockSize) : pool_(pool), blockSize_(blockSize) {}
+  SessionTable(BlockPool& pool, int32_t blockSize, EvictionPolicy policy)
+      : pool_(pool), blockSize_(blockSize), policy_(policy) {}
 
   Session& create();
   /** nullptr when there is no such session. */
@@ -48,8 +49,9 @@ class SessionTable {
   /** Gives up blocks past the held tokens. */
   void trim(Session& session, uint64_t fence);
   /**
-   * Takes the KV of sessions that do not run, never `except`'s, until those hold at most `mostBlocks`
-   * together. Idle ones go first, least recently used first; then waiting ones, last to be served first.
+   * Takes KV of sessions that do not run, never `except`'s, until those hold at most `mostBlocks` together. Idle ones
+   * lose theirs first, by the policy; then waiting ones, last to be served first. What a session loses is the end of
+   * what it holds: the rest is still a prefix.
    */
   void reclaim(int64_t mostBlocks, const Session& except, uint64_t fence);
   /** The same for all that do not run. */
@@ -60,6 +62,7 @@ class SessionTable {
 
   /** Blocks of sessions that do not run, without `except`'s. */
   int64_t idleBlocks(const Session& except) const;
+  const EvictionReport& evicted() const { return evicted_; }
   void touch(Session& session) { session.lastUse = ++uses_; }
 
   const std::map<SessionId, std::unique_ptr<Session>>& all() const { return sessions_; }
@@ -69,10 +72,14 @@ class SessionTable {
   void check() const;
 
  private:
+  std::vector<Session*> reclaimable(bool idle, const Session& except) const;
+  int64_t evict(const std::vector<Session*>& sessions, int64_t wanted, EvictionPolicy policy, uint64_t fence);
   int64_t blocksFor(int64_t tokens) const { return (tokens + blockSize_ - 1) / blockSize_; }
 
   BlockPool& pool_;
   int32_t blockSize_;
+  EvictionPolicy policy_;
+  EvictionReport evicted_;
   SessionId lastId_ = 0;
   uint64_t uses_ = 0;
   std::map<SessionId, std::unique_ptr<Session>> sessions_;

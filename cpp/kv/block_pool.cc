@@ -181,6 +181,12 @@ void BlockPool::takeOff(Owner owner, const std::vector<BlockId>& blocks, const s
   }
 }
 
+EvictionPlan BlockPool::planEviction(const std::vector<EvictionCandidate>& candidates, int64_t wanted,
+                                     EvictionPolicy policy) const {
+  const std::lock_guard lock(mutex_);
+  return EvictionPlanner(pages_, policy).plan(candidates, wanted);
+}
+
 void BlockPool::setFree(BlockId id) {
   blocks_[id].state = State::kFree;
   pages_.vacate(id);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kv/block_placement.h"
+#include "kv/eviction.h"
 #include "memory/ledger.h"
 
 namespace octavo {
@@ -57,6 +58,9 @@ class BlockPool {
    * kInternal naming the block and its last owner when one is not the owner's, or is listed twice.
    */
   void release(Owner owner, const std::vector<BlockId>& blocks, uint64_t fence);
+  /** Who should give blocks up, and how many; candidates as EvictionPlanner takes them, of live blocks alone. */
+  EvictionPlan planEviction(const std::vector<EvictionCandidate>& candidates, int64_t wanted,
+                            EvictionPolicy policy) const;
   /** Makes in-flight blocks with fence ≤ `step` reusable, and gives back a few pages that were not needed lately. */
   void passFence(uint64_t step);
 

@@ -42,6 +42,13 @@ export interface KvOptions {
   blockSize?: 16 | 32 | 64 | undefined
   /** Number format of keys and values; 'auto' (default) is that of the activations. */
   dtype?: 'auto' | NativeDType | undefined
+  /**
+   * Whose KV goes when a request needs blocks that idle sessions hold: 'page-aware' (default) takes, among the 24
+   * least recently used (at most half of them), first from those whose blocks empty the most pages, and up to 64 blocks
+   * more than needed for that; 'lru' goes strictly by age. A session loses the end of what it holds: its next turn
+   * computes that again, and its tokens are the same.
+   */
+  eviction?: 'page-aware' | 'lru' | undefined
 }
 
 /** How a model is loaded. Every field may be left out. */
@@ -79,6 +86,7 @@ export interface EngineSettings {
   trace: TraceSettings
   blockSize: number
   kvDType: NativeDType | null
+  eviction: 'page-aware' | 'lru'
   dtype: NativeDType | null
   maxSequences: number
   /** null: as the device takes them */
@@ -89,6 +97,7 @@ export interface EngineSettings {
 
 export const dtypeNames = ['auto', 'fp32', 'bf16', 'fp16'] as const
 export const blockSizes = [16, 32, 64] as const
+const evictionPolicies = ['page-aware', 'lru'] as const
 export const isDevice = (text: string): boolean => /^(auto|cpu|cuda|cuda:\d{1,3})$/.test(text)
 
 const auto = (dtype: 'auto' | NativeDType | undefined): NativeDType | null =>
@@ -128,7 +137,11 @@ export function readEngineOptions(options: unknown): EngineSettings {
     { limit: true, kv: true, pinned: true, trace: true },
     'memory',
   )
-  const kv = new OptionReader<KvOptions>(read.raw('kv'), { blockSize: true, dtype: true }, 'kv')
+  const kv = new OptionReader<KvOptions>(
+    read.raw('kv'),
+    { blockSize: true, dtype: true, eviction: true },
+    'kv',
+  )
   return {
     device: readDevice(read),
     threads: read.integer('threads', { min: 0, max: 1024 }) ?? 0,
@@ -138,6 +151,7 @@ export function readEngineOptions(options: unknown): EngineSettings {
     trace: readTraceOptions(memory.raw('trace')),
     blockSize: kv.oneOf('blockSize', blockSizes) ?? 32,
     kvDType: auto(kv.oneOf('dtype', dtypeNames)),
+    eviction: kv.oneOf('eviction', evictionPolicies) ?? 'page-aware',
     dtype: auto(read.oneOf('dtype', dtypeNames)),
     maxSequences: read.integer('maxSequences', { min: 1, max: 65536 }) ?? 256,
     maxBatchTokens: read.integer('maxBatchTokens', { min: 1, max: 1048576 }) ?? null,

@@ -90,6 +90,7 @@ export class FakeNativeEngine implements NativeEngine {
         longestNanoseconds: 0,
         nanoseconds: 0,
       },
+      eviction: { sessions: 0, blocks: 0, tokens: 0, pages: 0 },
       blockBytes: 0,
       mappedBytes: 0,
       sessions: [],

@@ -150,6 +150,12 @@ export interface Pool {
   trim(keep: number): number
   /** One slice: session, from, to, session … */
   compact(onlyIfStuck: boolean): number[]
+  /** Candidates the first to go first, each with its blocks in order; candidate, blocks from its end, candidate … */
+  planEviction(
+    candidates: number[][],
+    wanted: number,
+    pageAware: boolean,
+  ): { evictions: number[]; blocks: number; pages: number }
   /** How many more pages the device has. */
   setRoom(pages: number): void
   raiseCapacity(freeBytes: number): void

@@ -25,6 +25,7 @@ Napi::Function PoolHandle::define(Napi::Env env) {
                          method<&P::passFence>("passFence"),
                          method<&P::trim>("trim"),
                          method<&P::compact>("compact"),
+                         method<&P::planEviction>("planEviction"),
                          method<&P::setRoom>("setRoom"),
                          method<&P::raiseCapacity>("raiseCapacity"),
                          method<&P::pages>("pages"),
@@ -86,6 +87,26 @@ Napi::Value PoolHandle::compact(const Napi::CallbackInfo& info) {
     moves.Set(moves.Length(), move.to);
   }
   return moves;
+}
+
+/** planEviction(candidates, wanted, pageAware) → { evictions: [candidate, blocks, …], blocks, pages } */
+Napi::Value PoolHandle::planEviction(const Napi::CallbackInfo& info) {
+  const Napi::Array given = info[0].As<Napi::Array>();
+  std::vector<std::vector<BlockId>> blocks;
+  for (uint32_t index = 0; index < given.Length(); ++index) blocks.push_back(toBlocks(given.Get(index)));
+  const std::vector<EvictionCandidate> candidates(blocks.begin(), blocks.end());
+  const auto policy = info[2].ToBoolean() ? EvictionPolicy::kPageAware : EvictionPolicy::kLru;
+  const EvictionPlan plan = pool().planEviction(candidates, numberOf(info[1]), policy);
+  Napi::Array evictions = Napi::Array::New(info.Env());
+  for (const Eviction& eviction : plan.evictions) {
+    evictions.Set(evictions.Length(), static_cast<double>(eviction.candidate));
+    evictions.Set(evictions.Length(), static_cast<double>(eviction.blocks));
+  }
+  Napi::Object made = Napi::Object::New(info.Env());
+  made.Set("evictions", evictions);
+  made.Set("blocks", static_cast<double>(plan.blocks));
+  made.Set("pages", static_cast<double>(plan.pages));
+  return made;
 }
 
 /** setRoom(pages): how many more pages the device has. */

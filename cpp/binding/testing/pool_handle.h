@@ -21,6 +21,7 @@ class PoolHandle final : public Handle<PoolHandle> {
   Napi::Value passFence(const Napi::CallbackInfo& info);
   Napi::Value trim(const Napi::CallbackInfo& info);
   Napi::Value compact(const Napi::CallbackInfo& info);
+  Napi::Value planEviction(const Napi::CallbackInfo& info);
   Napi::Value setRoom(const Napi::CallbackInfo& info);
   Napi::Value raiseCapacity(const Napi::CallbackInfo& info);
   Napi::Value pages(const Napi::CallbackInfo& info);

@@ -62,6 +62,7 @@ const native: NativeReport = {
     longestNanoseconds: 2_000_000,
     nanoseconds: 2_500_000,
   },
+  eviction: { sessions: 2, blocks: 5, tokens: 150, pages: 1 },
   blockBytes: 32,
   mappedBytes: 4096,
   sessions: [{ id: 4, blocks: 2, bytes: 64, tokens: 30, state: 'running' }],
@@ -138,6 +139,7 @@ describe('memoryReport', () => {
         longestMs: 2,
         totalMs: 2.5,
       },
+      eviction: { sessions: 2, blocks: 5, bytes: 160, tokens: 150, pages: 1 },
     })
     const empty = { ...native, pages: { ...native.pages, liveBytes: 0 } }
     expect(memoryReport('cuda:0', empty).kv.pages.pinning).toBeNull()
