@@ -84,6 +84,47 @@ __device__ __forceinline__ int64_t scaleRowOf(const QuantizedMatrix& weight, int
   return weight.groupRows == 1 ? row : row / weight.groupRows;
 }
 
+/** Eight codes from column `column` on, a multiple of 8: as many bytes as a code has bits. */
+template <CodeType kType>
+__device__ __forceinline__ void loadCodes(uint32_t (&codes)[kChunk], const uint8_t* row, int64_t stride,
+                                          int64_t column) {
+  constexpr int kBits = codeBits(kType);
+  int64_t at = column / 8 * kBits;
+  uint64_t bits = 0;
+  if constexpr (kBits == 8) {
+    uint2 pair = *reinterpret_cast<const uint2*>(row + at);
+    bits = static_cast<uint64_t>(pair.y) << 32 | pair.x;
+  } else if constexpr (kBits == 4) {
+    bits = *reinterpret_cast<const uint32_t*>(row + at);
+  } else if constexpr (kBits == 2) {
+    bits = *reinterpret_cast<const uint16_t*>(row + at);
+  } else {
+#pragma unroll
+    for (int i = 0; i < kBits; ++i) bits |= at + i < stride ? static_cast<uint64_t>(row[at + i]) << 8 * i : 0;
+  }
+#pragma unroll
+  for (int i = 0; i < kChunk; ++i) codes[i] = static_cast<uint32_t>(bits >> i * kBits) & ((1u << kBits) - 1);
+}
+
+/** Eight numbers of a row from column `column` on, a multiple of 8; zeros past the last column. */
+template <CodeType kType>
+__device__ __forceinline__ void loadNumbers(float (&numbers)[kChunk], const QuantizedMatrix& weight, int64_t row,
+                                            int64_t column) {
+  uint32_t codes[kChunk];
+  loadCodes<kType>(codes, static_cast<const uint8_t*>(weight.codes) + row * weight.codeStride, weight.codeStride,
+                   column);
+  int64_t scaleRow = scaleRowOf(weight, row);
+  bool oneGroup = !weight.groupIndex && (weight.groups == 1 || weight.groupColumns % kChunk == 0);
+  GroupScale group(weight, scaleRow, groupOf(weight, column));
+#pragma unroll
+  for (int i = 0; i < kChunk; ++i) {
+    bool inside = column + i < weight.columns;
+    if (!oneGroup && inside) group = GroupScale(weight, scaleRow, groupOf(weight, column + i));
+    // What follows the last code of a row is anything, NaN too: it must not meet a product.
+    numbers[i] = inside ? __fmul_rn(codeNumber<kType>(codes[i], group.zero), group.scale) : 0.0f;
+  }
+}
+
 /** Calls `body.template operator()<type>()` for the type of a weight's codes. */
 template <typename Body>
 void forCodeType(CodeType type, const Body& body) {

@@ -19,83 +19,16 @@ struct CodedGemvArguments {
   Matrix out, x;
   QuantizedMatrix weight;
   Vector bias;
-  bool wholeSpans;  // every span lies in one group
 };
 
-/** Eight numbers of a span, from column `column` of the weight on. */
-template <CodeType kType, bool kChunked>
-__device__ __forceinline__ void numbersOf(float (&numbers)[kChunk], const CodeSpan<kType>& span, int first,
-                                          const CodedGemvArguments& a, int64_t scaleRow, int64_t column,
-                                          const GroupScale& shared) {
-#pragma unroll
-  for (int i = 0; i < kChunk; ++i) {
-    GroupScale group = shared;
-    bool inside = kChunked || column + i < a.weight.columns;
-    if (!a.wholeSpans && inside) group = GroupScale(a.weight, scaleRow, groupOf(a.weight, column + i));
-    // What follows the last code of a row is anything, NaN too: it must not meet a product.
-    numbers[i] = inside ? __fmul_rn(codeNumber<kType>(span.code(first + i), group.zero), group.scale) : 0.0f;
-  }
+__device__ __forceinline__ int64_t inputRow(const Matrix& x, int64_t firstRow, int m) {
+  return min(firstRow + m, x.rows - 1) * x.stride;  // rows past the end repeat the last; they are not stored
 }
 
-template <bool kChunked>
-__device__ __forceinline__ void loadInput(float (&values)[kChunk], const Matrix& x, int64_t row, int64_t column) {
-  int64_t index = min(row, x.rows - 1) * x.stride + column;  // rows past the end repeat the last; they are not stored
-  if constexpr (kChunked) {
-    loadChunk(values, x.data, x.dtype, index);
-  } else {
-#pragma unroll
-    for (int i = 0; i < kChunk; ++i) {
-      values[i] = column + i < x.columns ? loadFloat(x.data, x.dtype, index + i) : 0.0f;
-    }
-  }
-}
-
-template <CodeType kType, int kRows, bool kChunked>
-__global__ void __launch_bounds__(kWarps * 32) codedGemvKernel(const __grid_constant__ CodedGemvArguments a) {
+template <int kRows>
+__device__ __forceinline__ void storeSums(const float (&sums)[kRows][kOutputs], const CodedGemvArguments& a,
+                                          int64_t firstRow, int64_t firstOutput) {
   int lane = threadIdx.x % 32;
-  int64_t firstOutput = (static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.x / 32) * kOutputs;
-  int64_t firstRow = static_cast<int64_t>(blockIdx.y) * kRows, columns = a.weight.columns;
-  if (firstOutput >= a.out.columns) return;
-  int64_t outputs[kOutputs], scaleRows[kOutputs];
-#pragma unroll
-  for (int n = 0; n < kOutputs; ++n) {
-    outputs[n] = min(firstOutput + n, a.out.columns - 1);
-    scaleRows[n] = scaleRowOf(a.weight, outputs[n]);
-  }
-
-  float sums[kRows][kOutputs] = {};
-  for (int64_t start = lane * kSpan; start < columns; start += 32 * kSpan) {
-    CodeSpan<kType> spans[kOutputs];
-    int64_t at = start / 8 * codeBits(kType);
-#pragma unroll
-    for (int n = 0; n < kOutputs; ++n) {
-      const uint8_t* row = static_cast<const uint8_t*>(a.weight.codes) + outputs[n] * a.weight.codeStride;
-      spans[n].load(row + at, a.weight.codeStride - at);
-    }
-    int64_t group = groupOf(a.weight, start);
-#pragma unroll
-    for (int piece = 0; piece < kSpan / kChunk; ++piece) {
-      int64_t column = start + piece * kChunk;
-      if (column >= columns) break;
-      float numbers[kOutputs][kChunk];
-#pragma unroll
-      for (int n = 0; n < kOutputs; ++n) {
-        GroupScale shared(a.weight, scaleRows[n], group);
-        numbersOf<kType, kChunked>(numbers[n], spans[n], piece * kChunk, a, scaleRows[n], column, shared);
-      }
-#pragma unroll
-      for (int m = 0; m < kRows; ++m) {
-        float x[kChunk];
-        loadInput<kChunked>(x, a.x, firstRow + m, column);
-#pragma unroll
-        for (int n = 0; n < kOutputs; ++n) {
-#pragma unroll
-          for (int i = 0; i < kChunk; ++i) sums[m][n] = fmaf(x[i], numbers[n][i], sums[m][n]);
-        }
-      }
-    }
-  }
-
 #pragma unroll
   for (int m = 0; m < kRows; ++m) {
 #pragma unroll
@@ -108,11 +41,95 @@ __global__ void __launch_bounds__(kWarps * 32) codedGemvKernel(const __grid_cons
   }
 }
 
-template <CodeType kType, int kRows, bool kChunked>
+/** Spans that lie in one group, x on 16-byte boundaries. */
+template <CodeType kType, int kRows>
+__global__ void __launch_bounds__(kWarps * 32) spanGemvKernel(const __grid_constant__ CodedGemvArguments a) {
+  int64_t firstOutput = (static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.x / 32) * kOutputs;
+  int64_t firstRow = static_cast<int64_t>(blockIdx.y) * kRows, columns = a.weight.columns;
+  if (firstOutput >= a.out.columns) return;
+
+  float sums[kRows][kOutputs] = {};
+  for (int64_t start = threadIdx.x % 32 * kSpan; start < columns; start += 32 * kSpan) {
+    CodeSpan<kType> spans[kOutputs];
+    float scales[kOutputs];
+    int zeros[kOutputs];
+    int64_t at = start / 8 * codeBits(kType), group = groupOf(a.weight, start);
+#pragma unroll
+    for (int n = 0; n < kOutputs; ++n) {
+      int64_t output = min(firstOutput + n, a.out.columns - 1);
+      const uint8_t* row = static_cast<const uint8_t*>(a.weight.codes) + output * a.weight.codeStride;
+      spans[n].load(row + at, a.weight.codeStride - at);
+      GroupScale found(a.weight, scaleRowOf(a.weight, output), group);
+      scales[n] = found.scale;
+      zeros[n] = found.zero;
+    }
+#pragma unroll
+    for (int piece = 0; piece < kSpan / kChunk; ++piece) {
+      int64_t column = start + piece * kChunk;
+      if (column >= columns) break;
+      float numbers[kOutputs][kChunk];
+#pragma unroll
+      for (int n = 0; n < kOutputs; ++n) {
+#pragma unroll
+        for (int i = 0; i < kChunk; ++i) {
+          uint32_t code = spans[n].code(piece * kChunk + i);
+          numbers[n][i] = __fmul_rn(codeNumber<kType>(code, zeros[n]), scales[n]);
+        }
+      }
+#pragma unroll
+      for (int m = 0; m < kRows; ++m) {
+        float x[kChunk];
+        loadChunk(x, a.x.data, a.x.dtype, inputRow(a.x, firstRow, m) + column);
+#pragma unroll
+        for (int n = 0; n < kOutputs; ++n) {
+#pragma unroll
+          for (int i = 0; i < kChunk; ++i) sums[m][n] = fmaf(x[i], numbers[n][i], sums[m][n]);
+        }
+      }
+    }
+  }
+  storeSums(sums, a, firstRow, firstOutput);
+}
+
+/** Any groups, act-order too, and any alignment of x: eight columns a lane. */
+template <CodeType kType, int kRows>
+__global__ void __launch_bounds__(kWarps * 32) chunkGemvKernel(const __grid_constant__ CodedGemvArguments a) {
+  int64_t firstOutput = (static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.x / 32) * kOutputs;
+  int64_t firstRow = static_cast<int64_t>(blockIdx.y) * kRows, columns = a.weight.columns;
+  if (firstOutput >= a.out.columns) return;
+
+  float sums[kRows][kOutputs] = {};
+  for (int64_t column = threadIdx.x % 32 * kChunk; column < columns; column += 32 * kChunk) {
+    float x[kRows][kChunk];
+#pragma unroll
+    for (int m = 0; m < kRows; ++m) {
+      int64_t index = inputRow(a.x, firstRow, m) + column;
+#pragma unroll
+      for (int i = 0; i < kChunk; ++i) {
+        x[m][i] = column + i < columns ? loadFloat(a.x.data, a.x.dtype, index + i) : 0.0f;
+      }
+    }
+#pragma unroll
+    for (int n = 0; n < kOutputs; ++n) {
+      float numbers[kChunk];
+      loadNumbers<kType>(numbers, a.weight, min(firstOutput + n, a.out.columns - 1), column);
+#pragma unroll
+      for (int m = 0; m < kRows; ++m) {
+#pragma unroll
+        for (int i = 0; i < kChunk; ++i) sums[m][n] = fmaf(x[m][i], numbers[i], sums[m][n]);
+      }
+    }
+  }
+  storeSums(sums, a, firstRow, firstOutput);
+}
+
+template <CodeType kType, int kRows>
 void launch(const CodedGemvArguments& a, cudaStream_t stream) {
   dim3 grid(static_cast<unsigned>(ceilDivide(a.out.columns, kWarps * kOutputs)),
             static_cast<unsigned>(ceilDivide(a.out.rows, kRows)));
-  codedGemvKernel<kType, kRows, kChunked><<<grid, kWarps * 32, 0, stream>>>(a);
+  const bool wholeSpans = !a.weight.groupIndex && (a.weight.groups == 1 || a.weight.groupColumns % kSpan == 0);
+  if (wholeSpans && isChunked(a.x)) spanGemvKernel<kType, kRows><<<grid, kWarps * 32, 0, stream>>>(a);
+  else chunkGemvKernel<kType, kRows><<<grid, kWarps * 32, 0, stream>>>(a);
 }
 
 /** Grids have 65535 rows at most. */
@@ -128,12 +145,10 @@ void launchQuantizedGemv(const Matrix& out, const Matrix& x, const QuantizedMatr
       const int64_t bytes = first * matrix.stride * static_cast<int64_t>(dtypeBytes(matrix.dtype));
       return Matrix{static_cast<char*>(matrix.data) + bytes, matrix.dtype, rows, matrix.columns, matrix.stride};
     };
-    const bool wholeSpans = !weight.groupIndex && weight.groupColumns % kSpan == 0;
-    const CodedGemvArguments a{from(out), from(x), weight, bias, wholeSpans};
+    const CodedGemvArguments a{from(out), from(x), weight, bias};
     forCodeType(weight.codeType, [&]<CodeType kType>() {
-      if (!isChunked(x)) launch<kType, 1, false>(a, stream);
-      else if (rows == 1) launch<kType, 1, true>(a, stream);
-      else launch<kType, 4, true>(a, stream);
+      if (rows == 1) launch<kType, 1>(a, stream);
+      else launch<kType, 4>(a, stream);
     });
   }
   checkLaunch("quantizedGemv");

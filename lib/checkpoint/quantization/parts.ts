@@ -105,7 +105,7 @@ type Shapes = readonly (readonly number[])[]
 
 function shapesOf(
   { shape: [rows, columns] }: LinearLayer,
-  { layout, codeType, dtype }: QuantizationScheme,
+  { layout, codeType, dtype, groupRows }: QuantizationScheme,
   scaleRows: number,
   groups: number,
 ): Record<'codes' | 'scales' | 'zeros', Shapes> {
@@ -114,10 +114,11 @@ function shapesOf(
     const codes = layout === 'gptq' ? [words(columns), rows] : [columns, words(rows)]
     return { codes: [codes], scales: [[groups, rows]], zeros: [[groups, words(rows)]] }
   }
+  const grid = [scaleRows, groups]
   const isWhole = scaleRows === 1 && groups === 1
   return {
     codes: [dtype === 'I32' ? [rows, words(columns)] : [rows, columns]],
-    scales: isWhole ? [[1], [], [1, 1]] : [[scaleRows, groups]],
+    scales: !isWhole ? [grid] : groupRows === null ? [[1], [], grid] : [grid, [1], []],
     zeros: [[words(scaleRows), groups]],
   }
 }
