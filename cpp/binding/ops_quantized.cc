@@ -17,7 +17,9 @@ int64_t ceilDivide(int64_t value, int64_t divisor) { return (value + divisor - 1
 ActivationQuantization readActivations(const OpCall& call, const Fields& given, CodeType codes) {
   ActivationQuantization read;
   read.scaling = parseActivationScaling(given.text("scaling").c_str());
-  if (read.scaling == ActivationScaling::kGroup) read.group = static_cast<int32_t>(given.integer("group", 1, kMostCount));
+  if (read.scaling == ActivationScaling::kGroup) {
+    read.group = static_cast<int32_t>(given.integer("group", 1, kMostCount));
+  }
   if (read.scaling == ActivationScaling::kStatic) {
     constexpr double kLeast = std::numeric_limits<float>::min(), kLargest = std::numeric_limits<float>::max();
     read.inputScale = static_cast<float>(given.number("inputScale", kLeast, kLargest));

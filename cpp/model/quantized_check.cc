@@ -15,17 +15,21 @@ int64_t ceilDivide(int64_t value, int64_t divisor) { return (value + divisor - 1
 class PartCheck {
  public:
   PartCheck(const std::string& parameter, const WeightPart& part, const CheckpointFiles& files)
-      : parameter_(parameter), part_(part), source_(*part.quantized), files_(files), bits_(codeBits(source_.codeType)) {}
+      : parameter_(parameter),
+        part_(part),
+        source_(*part.quantized),
+        files_(files),
+        bits_(codeBits(source_.codeType)) {}
 
   void run() const {
     checkSizes();
     checkWords();
     tensor("codes", part_, codesShape(), isBytes() ? DType::kU8 : DType::kI32);
-    tensor("scales", source_.scales, scalesShape(), source_.scales.dtype);
     if (!isFloat(source_.scales.dtype)) {
       refuse(ErrorCode::kUnsupportedModel, std::string("its scales are ") + dtypeName(source_.scales.dtype) +
                                                "; expected fp32, bf16 or fp16");
     }
+    tensor("scales", source_.scales, scalesShape(), source_.scales.dtype);
     if (source_.zeros) tensor("zeros", *source_.zeros, zerosShape(), DType::kI32);
     if (source_.groupIndex) tensor("group index", *source_.groupIndex, {source_.columns}, DType::kI32);
     if (source_.shape) tensor("shape", *source_.shape, {2}, DType::kI64);
@@ -102,9 +106,10 @@ class PartCheck {
     if (activations.scaling != ActivationScaling::kStatic) return;
     if (!source_.inputScale) refuse(ErrorCode::kCheckpointMismatch, "its static input scale is missing");
     const StoredTensor& scale = *source_.inputScale;
+    if (!isFloat(scale.dtype)) {
+      refuse(ErrorCode::kUnsupportedModel, std::string("its input scale is ") + dtypeName(scale.dtype));
+    }
     tensor("input scale", scale, scale.shape.empty() ? scale.shape : std::vector<int64_t>{1}, scale.dtype);
-    if (isFloat(scale.dtype)) return;
-    refuse(ErrorCode::kUnsupportedModel, std::string("its input scale is ") + dtypeName(scale.dtype));
   }
 
   void tensor(const char* what, const StoredTensor& stored, const std::vector<int64_t>& shape, DType dtype) const {

@@ -116,7 +116,9 @@ Napi::Value ModelHandle::read(const Napi::CallbackInfo& info) {
   size_t count = 0;
   for (const ParameterSpec& parameter : parametersOf(model.spec)) {
     if (parameter.name != name) continue;
-    if (parameter.shape.size() == 2 && isCoded(model.weights.linear(name))) return readCodes(info.Env(), name, parameter);
+    if (parameter.shape.size() == 2 && isCoded(model.weights.linear(name))) {
+      return readCodes(info.Env(), name, parameter);
+    }
     const bool isMatrix = parameter.shape.size() == 2;
     const Matrix matrix = isMatrix ? model.weights.matrix(name) : Matrix{};
     const Vector vector = isMatrix ? Vector{} : model.weights.vector(name);

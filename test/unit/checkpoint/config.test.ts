@@ -108,10 +108,9 @@ test('a wrapper nests the language model in text_config', () => {
   )
 })
 
-test.each([
-  { architectures: 'LlamaForCausalLM' },
-  { model_type: 3 },
-  { text_config: 'x' },
-])('%j has a wrong type', (changes) => {
-  expect(thrownBy(() => configOf(changes))).toMatchObject({ code: 'OCTAVO_CHECKPOINT_INVALID' })
-})
+test.each([{ architectures: 'LlamaForCausalLM' }, { model_type: 3 }, { text_config: 'x' }])(
+  '%j has a wrong type',
+  (changes) => {
+    expect(thrownBy(() => configOf(changes))).toMatchObject({ code: 'OCTAVO_CHECKPOINT_INVALID' })
+  },
+)
