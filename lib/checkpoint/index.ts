@@ -9,9 +9,9 @@ import type { Fields } from './fields.js'
 import { bosTokenIdOf, eosTokenIdsOf, generationDefaultsOf } from './generation.js'
 import { readJson } from './json.js'
 import { assemble } from './manifest.js'
-import { namingOf } from './naming.js'
+import { namingOf, type Naming } from './naming.js'
 import { readQuantization } from './quantization/index.js'
-import { readTensors } from './tensors.js'
+import { readTensors, type TensorTable } from './tensors.js'
 import type { Checkpoint } from './types.js'
 import { refuseUnexpected } from './unused.js'
 import { weightFileOf } from './weight-file.js'
@@ -46,7 +46,7 @@ export async function openCheckpoint(
   const table = await readTensors(path, weights, signal)
 
   const naming = namingOf(table.tensors)
-  const { spec, parameters } = family.modelOf(config, table.tensors.has(naming.head))
+  const { spec, parameters } = family.modelOf(config, hasHead(table, naming))
   const { manifest, unused, ...totals } = assemble(parameters, table, naming, quantization)
   refuseUnexpected(unused, naming, config.fields !== config.root)
   setSampledVocabulary(spec, options.sampledVocabulary)
@@ -63,6 +63,13 @@ export async function openCheckpoint(
     generation: generationDefaultsOf(generation),
     ignoredTensors: unused,
   }
+}
+
+/** As numbers or as codes. */
+function hasHead({ tensors }: TensorTable, { head }: Naming): boolean {
+  return ['weight', 'qweight', 'weight_packed'].some((name) =>
+    tensors.has(head.replace(/weight$/, name)),
+  )
 }
 
 async function readGeneration(

@@ -3,7 +3,7 @@ import { openCheckpoint } from '../../../lib/checkpoint/index.js'
 import type { Checkpoint } from '../../../lib/checkpoint/types.js'
 import type { ErrorCode } from '../../../lib/errors.js'
 import type { NativeQuantizedSource } from '../../../lib/native.js'
-import { refusal } from './folders.js'
+import { makeFolder, refusal, safetensorsOf } from './folders.js'
 import {
   awq,
   fp8Blocks,
@@ -11,7 +11,9 @@ import {
   gptq,
   int8,
   packed,
+  quantizableConfig,
   quantizedFolder,
+  quantizedTensors,
   type Format,
   type Tensors,
 } from './quantized-folders.js'
@@ -185,6 +187,21 @@ describe('reads', () => {
     expect(sourceOf(checkpoint, 'mlp.gateUp', 0)).toMatchObject({ groupColumns: 32 })
     expect(sourceOf(checkpoint, 'mlp.gateUp', 1)).toMatchObject({ groupColumns: 64 })
     expect(sourceOf(checkpoint, 'mlp.down')).toMatchObject({ groupColumns: 16 })
+  })
+
+  test('a head of codes, which unties it', async () => {
+    const config = { ...quantizableConfig, vocab_size: 64, quantization_config: gptqConfig }
+    const { tie_word_embeddings: _, ...silent } = config
+    const tensors = quantizedTensors(gptq(), (all) => {
+      all['model.embed_tokens.weight']!.shape = [64, 64]
+      delete all['lm_head.weight']
+      for (const [name, tensor] of Object.entries(gptq()(64, 64))) all[`lm_head.${name}`] = tensor
+    })
+    const files = { 'config.json': silent, 'model.safetensors': safetensorsOf(tensors) }
+    const { spec, manifest } = await openCheckpoint(makeFolder(files))
+    expect(spec.tiedEmbeddings).toBe(false)
+    const head = manifest.entries.find(({ name }) => name === 'head')!
+    expect(head.parts[0]!.quantized).toMatchObject({ codeType: 'u4', rows: 64, columns: 64 })
   })
 
   test('scales of an eight-bit cache are not used', async () => {
