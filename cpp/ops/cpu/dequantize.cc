@@ -1,11 +1,11 @@
 #include "ops/cpu/dequantize.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
 #include "base/e4m3.h"
-#include "base/half.h"
 #include "ops/cpu/access.h"
 
 namespace octavo::cpu {
@@ -15,11 +15,14 @@ namespace {
 constexpr int64_t kPiece = 256;       // codes unpacked at a time
 constexpr float kLeastGroup = 1e-4f;  // DeepSeek's floor under the largest magnitude of a group
 
-/** e4m3 is fp16 with an exponent 8 lower and 7 bits of fraction less: no branch, so that loops vectorise. */
-float e4m3Number(uint8_t code) {
-  const auto half = static_cast<uint16_t>((code & 0x80) << 8 | (code & 0x7f) << 7);
-  const float number = halfToFloat(half) * 256.0f;
-  return (code & 0x7f) == 0x7f ? std::numeric_limits<float>::quiet_NaN() : number;
+/** A look-up is quicker than the arithmetic, which branches. */
+const std::array<float, 256>& e4m3Numbers() {
+  static const std::array<float, 256> numbers = [] {
+    std::array<float, 256> all{};
+    for (int code = 0; code < 256; ++code) all[code] = e4m3ToFloat(static_cast<uint8_t>(code));
+    return all;
+  }();
+  return numbers;
 }
 
 float scaleAt(const QuantizedMatrix& weight, int64_t index) {
@@ -31,7 +34,8 @@ float scaleAt(const QuantizedMatrix& weight, int64_t index) {
 /** to[i] = (code[i] − zero) · scale, a run of one group. */
 void scaleRun(float* to, const uint8_t* codes, CodeType type, int zero, float scale, int64_t count) {
   if (type == CodeType::kE4M3) {
-    for (int64_t i = 0; i < count; ++i) to[i] = e4m3Number(codes[i]) * scale;
+    const std::array<float, 256>& numbers = e4m3Numbers();
+    for (int64_t i = 0; i < count; ++i) to[i] = numbers[codes[i]] * scale;
   } else if (type == CodeType::kI8) {
     for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(static_cast<int8_t>(codes[i]) - zero) * scale;
   } else {
