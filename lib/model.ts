@@ -19,7 +19,9 @@ export interface Model {
   readonly vocabularySize: number
   /** Tokens a sequence may have, prompt and output together. */
   readonly contextLength: number
-  /** Of the matrices in the files. */
+  /** How the linear layers are quantised; null: they are not. */
+  readonly quantization: 'awq' | 'gptq' | 'compressed-tensors' | 'fp8' | null
+  /** Of the matrices in the files, of those that are not quantised. */
   readonly dtype: NativeDType
   /** Bytes of the weights in the files. */
   readonly weightBytes: number
@@ -42,6 +44,7 @@ export function describeModel(checkpoint: Checkpoint, text: TextModel | null): M
     hiddenSize: spec.hiddenSize,
     vocabularySize: spec.vocabularySize,
     contextLength: spec.contextLength,
+    quantization: checkpoint.quantization,
     dtype: checkpoint.dtype,
     weightBytes: checkpoint.weightBytes,
     eosTokenIds: Object.freeze([...eos].sort((a, b) => a - b)),

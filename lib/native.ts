@@ -68,12 +68,38 @@ export interface NativeModelSpec {
 
 export type NativeDType = 'fp32' | 'bf16' | 'fp16'
 
-export interface NativeWeightPart {
+/** Words and bytes of codes are i32 and u8. */
+export type NativeStoredDType = NativeDType | 'i32' | 'i64' | 'u8'
+
+/** Mirrors cpp/model/stored_tensor.h. */
+export interface NativeStoredTensor {
   file: number
   offset: number
   bytes: number
-  dtype: NativeDType
+  dtype: NativeStoredDType
   shape: number[]
+}
+
+/** What stands beside the codes of a part, and what all of it means. */
+export interface NativeQuantizedSource {
+  layout: 'gptq' | 'awq' | 'rows'
+  codeType: string
+  rows: number
+  columns: number
+  groupRows: number
+  groupColumns: number
+  zeroOffset: number
+  activations: { scaling: string; group: number }
+  scales: NativeStoredTensor
+  zeros: NativeStoredTensor | null
+  groupIndex: NativeStoredTensor | null
+  inputScale: NativeStoredTensor | null
+  storedShape: NativeStoredTensor | null
+}
+
+/** A tensor of floats, or codes. */
+export interface NativeWeightPart extends NativeStoredTensor {
+  quantized?: NativeQuantizedSource
 }
 
 /** Mirrors cpp/model/weights.h. */

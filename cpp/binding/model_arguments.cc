@@ -29,20 +29,63 @@ LayerSpec readLayer(const Fields& layer) {
   return read;
 }
 
-WeightPart readPart(const Fields& part) {
-  WeightPart read;
-  read.file = part.int32("file");
-  read.offset = part.size("offset");
-  read.bytes = part.size("bytes");
-  read.dtype = part.floatDType("dtype");
-  const Napi::Array shape = part.list("shape");
+std::vector<int64_t> readShape(const Fields& tensor) {
+  std::vector<int64_t> read;
+  const Napi::Array shape = tensor.list("shape");
   for (uint32_t axis = 0; axis < shape.Length(); ++axis) {
     const Napi::Value extent = shape.Get(axis);
     const bool whole = extent.IsNumber() && extent.As<Napi::Number>().DoubleValue() ==
                                                 static_cast<double>(extent.As<Napi::Number>().Int64Value());
-    if (!whole) refuse(part.path("shape"), extent, "an array of whole numbers");
-    read.shape.push_back(extent.As<Napi::Number>().Int64Value());
+    if (!whole) refuse(tensor.path("shape"), extent, "an array of whole numbers");
+    read.push_back(extent.As<Napi::Number>().Int64Value());
   }
+  return read;
+}
+
+StoredTensor readTensor(const Fields& tensor, DType dtype) {
+  return {tensor.int32("file"), tensor.size("offset"), tensor.size("bytes"), dtype, readShape(tensor)};
+}
+
+std::optional<StoredTensor> readOptionalTensor(const Fields& owner, const char* name) {
+  if (!owner.has(name)) return std::nullopt;
+  const Fields tensor = owner.fields(name);
+  return readTensor(tensor, tensor.dtype("dtype"));
+}
+
+StoredLayout readLayout(const Fields& source) {
+  const std::string name = source.text("layout");
+  for (const StoredLayout layout : {StoredLayout::kGptq, StoredLayout::kAwq, StoredLayout::kRows}) {
+    if (name == storedLayoutName(layout)) return layout;
+  }
+  source.refuse("layout", "gptq, awq or rows");
+}
+
+QuantizedSource readSource(const Fields& source) {
+  QuantizedSource read;
+  read.layout = readLayout(source);
+  read.codeType = parseCodeType(source.text("codeType").c_str());
+  read.rows = source.int32("rows");
+  read.columns = source.int32("columns");
+  read.groupRows = source.int32("groupRows");
+  read.groupColumns = source.int32("groupColumns");
+  read.zeroOffset = source.int32("zeroOffset");
+  const Fields activations = source.fields("activations");
+  read.activations.scaling = parseActivationScaling(activations.text("scaling").c_str());
+  read.activations.group = activations.int32("group");
+  const Fields scales = source.fields("scales");
+  read.scales = readTensor(scales, scales.dtype("dtype"));
+  read.zeros = readOptionalTensor(source, "zeros");
+  read.groupIndex = readOptionalTensor(source, "groupIndex");
+  read.inputScale = readOptionalTensor(source, "inputScale");
+  read.shape = readOptionalTensor(source, "storedShape");
+  return read;
+}
+
+WeightPart readPart(const Fields& part) {
+  WeightPart read;
+  const bool isQuantized = part.has("quantized");
+  static_cast<StoredTensor&>(read) = readTensor(part, isQuantized ? part.dtype("dtype") : part.floatDType("dtype"));
+  if (isQuantized) read.quantized = readSource(part.fields("quantized"));
   return read;
 }
 

@@ -15,7 +15,8 @@ struct NamedOp {
 constexpr NamedOp kOps[] = {
     {"convert", callConvert},     {"embedding", callEmbedding},   {"gatherRows", callGatherRows},
     {"rmsNorm", callRmsNorm},     {"addRmsNorm", callAddRmsNorm}, {"add", callAdd},
-    {"headNorm", callHeadNorm},   {"linear", callLinear},         {"rope", callRope},
+    {"headNorm", callHeadNorm},   {"linear", callLinear},         {"quantizedLinear", callQuantizedLinear},
+    {"dequantize", callDequantize}, {"repack", callRepack},       {"rope", callRope},
     {"kvWrite", callKvWrite},     {"pagedAttention", callPagedAttention},
     {"swiglu", callSwiglu},       {"sample", callSample},
 };

@@ -90,6 +90,18 @@ KvCacheView OpCall::cache(const char* name) const {
   return cache;
 }
 
+void* OpCall::bytes(const Fields& owner, const char* name, int64_t bytes) const {
+  const Buffer& buffer = table_.buffer(owner.integer(name, 0, kMaxOffset));
+  if (buffer.device.get() != &device_) {
+    throw Error(ErrorCode::kInvalidArgument, owner.path(name) + " lies on another device than the call is for");
+  }
+  if (bytes < 0 || static_cast<uint64_t>(bytes) > buffer.bytes) {
+    throw Error(ErrorCode::kInvalidArgument, owner.path(name) + " has " + std::to_string(buffer.bytes) +
+        " bytes: the call needs " + std::to_string(bytes));
+  }
+  return buffer.memory.data();
+}
+
 void OpCall::requireEqual(const char* left, int64_t leftValue, const char* right, int64_t rightValue) const {
   if (leftValue == rightValue) return;
   throw Error(ErrorCode::kInvalidArgument, fields_.path() + ": " + left + " is " + std::to_string(leftValue) +

@@ -27,6 +27,9 @@ class OpCall {
   /** {buffer, dtype, offset, blocks, layers, kvHeads, blockSize, headDim} */
   KvCacheView cache(const char* name) const;
 
+  /** The address of the buffer whose handle is `name` of `owner`, which must have so many bytes. */
+  void* bytes(const Fields& owner, const char* name, int64_t bytes) const;
+
   /** Throws kInvalidArgument when two sizes that must agree do not. */
   void requireEqual(const char* left, int64_t leftValue, const char* right, int64_t rightValue) const;
 

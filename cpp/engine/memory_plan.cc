@@ -86,6 +86,9 @@ void addFixedItems(MemoryPlan& plan, const ModelSpec& spec, const WeightManifest
   addItem(plan, Region::kGraph, "activations", ActivationPlan::of(spec, plan.dtype, plan.batch).bytes);
   const size_t scratch = Decoder::scratchBytes(spec, plan.dtype, plan.batch, plan.target.onHost);
   if (scratch > 0) addItem(plan, Region::kGraph, "attention.scratch", scratch);
+  const size_t products =
+      Decoder::linearScratchBytes(codedShapes(manifest), plan.dtype, plan.batch, plan.target.onHost);
+  if (products > 0) addItem(plan, Region::kGraph, "linear.scratch", products);
   addItem(plan, Region::kGraph, "batch.input", BatchInput::plannedBytes(plan.batch));
   addItem(plan, Region::kPinned, "batch.upload", BatchInput::plannedBytes(plan.batch));
   addItem(plan, Region::kPinned, "scores", plan.stagingBytes);

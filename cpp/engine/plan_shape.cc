@@ -46,7 +46,7 @@ DType matrixDType(const WeightManifest& manifest) {
   uint64_t bytes[3] = {};
   for (const WeightEntry& entry : manifest.entries) {
     for (const WeightPart& part : entry.parts) {
-      if (part.shape.size() >= 2 && isFloat(part.dtype)) bytes[static_cast<size_t>(part.dtype)] += part.bytes;
+      if (!part.quantized && part.shape.size() >= 2 && isFloat(part.dtype)) bytes[static_cast<size_t>(part.dtype)] += part.bytes;
     }
   }
   return static_cast<DType>(std::max_element(bytes, bytes + 3) - bytes);

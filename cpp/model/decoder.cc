@@ -33,6 +33,7 @@ struct Decoder::State {
   void attention(const Step& step, size_t layer);
   void mlp(const Step& step, size_t layer);
   Matrix head(const Step& step, int64_t rows);
+  void multiply(const Step& step, const Matrix& out, const Matrix& x, const LinearWeight& weight, const Vector& bias);
 
   Device& device_;
   Ops& ops_;
@@ -40,10 +41,11 @@ struct Decoder::State {
   const DType dtype_;
   const ActivationPlan plan_;
   std::vector<LayerWeights> layers_;
-  Matrix embedding_, head_;  // [V, h]
+  Matrix embedding_;  // [V, h]
+  LinearWeight head_;  // [V, h]
   Vector finalNorm_;
   RopeConstants ropes_;
-  Allocation activations_, scratch_;
+  Allocation activations_, scratch_, linearScratch_;
   AttentionScratch attentionScratch_;
   BatchInput input_;
 };
@@ -59,6 +61,11 @@ Allocation takeScratch(DeviceAllocator& allocator, size_t bytes) {
   return scratch;
 }
 
+Allocation takeLinearScratch(DeviceAllocator& allocator, size_t bytes) {
+  if (bytes == 0) return {};
+  return allocator.allocate(Region::kGraph, bytes, {OwnerKind::kEngine, 0}, "linear.scratch");
+}
+
 }  // namespace
 
 Decoder::State::State(DeviceAllocator& allocator, const ModelSpec& spec, const Weights& weights, DType dtype,
@@ -69,11 +76,13 @@ Decoder::State::State(DeviceAllocator& allocator, const ModelSpec& spec, const W
       dtype_(dtype),
       plan_(ActivationPlan::of(spec, dtype, limits)),
       embedding_(weights.matrix("embedding")),
-      head_(spec.tiedEmbeddings ? embedding_ : weights.matrix("head")),
+      head_(spec.tiedEmbeddings ? LinearWeight::of(embedding_) : weights.linear("head")),
       finalNorm_(weights.vector("finalNorm")),
       ropes_(allocator, spec),
       activations_(allocator.allocate(Region::kGraph, plan_.bytes, {OwnerKind::kEngine, 0}, "activations")),
       scratch_(takeScratch(allocator, scratchBytes(spec, dtype, limits, device_.sharesHostMemory()))),
+      linearScratch_(takeLinearScratch(
+          allocator, linearScratchBytes(weights.codedShapes(), dtype, limits, device_.sharesHostMemory()))),
       attentionScratch_{scratch_.data(), limits.maxSequences, spec.contextLength},
       input_(allocator, limits) {
   layers_.reserve(spec_.layers.size());
@@ -144,7 +153,7 @@ void Decoder::State::attention(const Step& step, size_t layer) {
   const Heads key = heads(qkv, queryColumns, spec.kvHeads);
   const Heads value = heads(qkv, queryColumns + keyColumns, spec.kvHeads);
 
-  ops_.linear(qkv, step.hidden, weights.qkv, weights.qkvBias, step.stream);
+  multiply(step, qkv, step.hidden, weights.qkv, weights.qkvBias);
   if (spec.queryKeyNorm) {
     ops_.headNorm(query, weights.queryNorm, spec_.normEpsilon, step.stream);
     ops_.headNorm(key, weights.keyNorm, spec_.normEpsilon, step.stream);
@@ -154,7 +163,7 @@ void Decoder::State::attention(const Step& step, size_t layer) {
   ops_.kvWrite(step.cache, index, key, value, step.batch.slots, step.stream);
   ops_.pagedAttention(heads(mixed, 0, spec.heads), query, step.cache, index, step.batch.attention, spec.scale,
                       spec.window, attentionScratch_, step.stream);
-  ops_.linear(step.hidden, mixed, weights.output, weights.outputBias, step.stream);
+  multiply(step, step.hidden, mixed, weights.output, weights.outputBias);
 }
 
 void Decoder::State::mlp(const Step& step, size_t layer) {
@@ -162,9 +171,9 @@ void Decoder::State::mlp(const Step& step, size_t layer) {
   const LayerWeights& weights = layers_[layer];
   const Matrix gateUp = matrix(plan_.gateUp, step.tokens, 2 * intermediate, dtype_);
   const Matrix activated = matrix(plan_.activated, step.tokens, intermediate, dtype_);
-  ops_.linear(gateUp, step.hidden, weights.gateUp, weights.gateUpBias, step.stream);
+  multiply(step, gateUp, step.hidden, weights.gateUp, weights.gateUpBias);
   ops_.swiglu(activated, gateUp, step.stream);
-  ops_.linear(step.hidden, activated, weights.down, weights.downBias, step.stream);
+  multiply(step, step.hidden, activated, weights.down, weights.downBias);
 }
 
 /** Final norm and head, of the rows whose logits are wanted alone. */
@@ -176,8 +185,14 @@ Matrix Decoder::State::head(const Step& step, int64_t rows) {
   ops_.gatherRows(residual, step.residual, step.batch.logitRows, step.stream);
   ops_.gatherRows(hidden, step.hidden, step.batch.logitRows, step.stream);
   ops_.addRmsNorm(hidden, residual, hidden, finalNorm_, spec_.normEpsilon, step.stream);
-  ops_.linear(logits, hidden, head_, {}, step.stream);
+  multiply(step, logits, hidden, head_, {});
   return logits;
+}
+
+void Decoder::State::multiply(const Step& step, const Matrix& out, const Matrix& x, const LinearWeight& weight,
+                              const Vector& bias) {
+  const LinearScratch scratch{linearScratch_.data(), linearScratch_.bytes()};
+  weight.multiply(ops_, out, x, bias, scratch, step.stream);
 }
 
 Decoder::Decoder(DeviceAllocator& allocator, const ModelSpec& spec, const Weights& weights, DType dtype,
@@ -200,6 +215,17 @@ size_t Decoder::scratchBytes(const ModelSpec& spec, DType dtype, const BatchLimi
     const AttentionSpec& attention = layer.attention;
     const AttentionShape shape{dtype, attention.heads, attention.kvHeads, attention.headDim};
     most = std::max(most, AttentionScratchLayout(shape, limits.maxSequences, spec.contextLength).bytes);
+  }
+  return most;
+}
+
+size_t Decoder::linearScratchBytes(const std::vector<CodedShape>& weights, DType dtype, const BatchLimits& limits,
+                                   bool onHost) {
+  if (onHost) return 0;
+  const int64_t tokens = std::max(limits.maxTokens, limits.maxLogitRows);
+  size_t most = 0;
+  for (const CodedShape& weight : weights) {
+    most = std::max(most, LinearScratchLayout(dtype, tokens, weight.rows, weight.columns, weight.scaling).bytes);
   }
   return most;
 }

@@ -28,6 +28,9 @@ class Decoder {
   static size_t constantBytes(const ModelSpec& spec);
   /** What the constructor takes besides, in region graph, for attention; none where memory is the host's. */
   static size_t scratchBytes(const ModelSpec& spec, DType dtype, const BatchLimits& limits, bool onHost);
+  /** And for products with weights of codes. */
+  static size_t linearScratchBytes(const std::vector<CodedShape>& weights, DType dtype, const BatchLimits& limits,
+                                   bool onHost);
 
   /**
    * Uploads the batch and runs it on `stream`. Returns fp32 logits [batch.logitRows, vocabulary] in device

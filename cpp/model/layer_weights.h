@@ -8,7 +8,7 @@ namespace octavo {
 /** Shapes: see parametersOf. Vectors the layer does without are absent (data == nullptr). */
 struct LayerWeights {
   Vector attentionNorm, qkvBias, queryNorm, keyNorm, outputBias, mlpNorm, gateUpBias, downBias;
-  Matrix qkv, output, gateUp, down;
+  LinearWeight qkv, output, gateUp, down;
 
   static LayerWeights of(const Weights& weights, size_t layer);
 };

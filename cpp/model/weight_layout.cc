@@ -19,12 +19,34 @@ DType fileDType(const WeightEntry& entry) {
   return first;
 }
 
+bool isQuantized(const WeightEntry& entry) {
+  for (const WeightPart& part : entry.parts) {
+    if (part.quantized) return true;
+  }
+  return false;
+}
+
 bool canMap(const WeightEntry& entry, DType stored) {
   const WeightPart& part = entry.parts.front();
   return entry.parts.size() == 1 && part.dtype == stored && part.offset % dtypeBytes(stored) == 0;
 }
 
 }  // namespace
+
+std::vector<CodedShape> codedShapes(const WeightManifest& manifest) {
+  std::vector<CodedShape> shapes;
+  for (const WeightEntry& entry : manifest.entries) {
+    if (!isQuantized(entry)) continue;
+    CodedShape& shape = shapes.emplace_back();
+    for (const WeightPart& part : entry.parts) {
+      shape.rows += part.weightShape().front();
+      if (!part.quantized) continue;
+      shape.columns = part.quantized->columns;
+      if (shape.scaling == ActivationScaling::kNone) shape.scaling = part.quantized->activations.scaling;
+    }
+  }
+  return shapes;
+}
 
 WeightLayout WeightLayout::of(const ModelSpec& spec, const WeightManifest& manifest, DType dtype, bool keepFileDType,
                               bool mapFiles) {
@@ -36,6 +58,13 @@ WeightLayout WeightLayout::of(const ModelSpec& spec, const WeightManifest& manif
     if (found == entries.end() || found->second->parts.empty()) {
       throw Error(ErrorCode::kCheckpointMismatch, "parameter " + parameter.name + ": is missing in the manifest");
     }
+    if (isQuantized(*found->second)) {
+      const std::optional<DType> dense = keepFileDType ? std::nullopt : std::optional(dtype);
+      std::vector<PiecePlace> pieces = placePieces(*found->second, dense, layout.bytes);
+      layout.parameters.push_back({std::move(parameter.name), std::move(parameter.shape), dtype, 0, false,
+                                   found->second, std::move(pieces)});
+      continue;
+    }
     // Norms and biases are small: they keep what the file says, so that nothing is lost.
     const bool keep = keepFileDType || parameter.shape.size() == 1;
     const DType stored = keep ? fileDType(*found->second) : dtype;
@@ -43,7 +72,7 @@ WeightLayout WeightLayout::of(const ModelSpec& spec, const WeightManifest& manif
     for (const int64_t extent : parameter.shape) bytes *= static_cast<size_t>(extent);
     const bool mapped = mapFiles && canMap(*found->second, stored);
     layout.parameters.push_back(
-        {std::move(parameter.name), std::move(parameter.shape), stored, layout.bytes, mapped, found->second});
+        {std::move(parameter.name), std::move(parameter.shape), stored, layout.bytes, mapped, found->second, {}});
     if (mapped) layout.mappedBytes += bytes;
     else layout.bytes += (bytes + kAlignment - 1) / kAlignment * kAlignment;
   }

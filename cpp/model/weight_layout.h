@@ -1,7 +1,7 @@
 // Where each parameter lies in the arena, and as what.
 #pragma once
 
-#include "model/weights.h"
+#include "model/piece_layout.h"
 
 namespace octavo {
 
@@ -12,6 +12,7 @@ struct ParameterPlace {
   size_t offset = 0;                  // in the arena, aligned to 256
   bool mapped = false;                 // stays in its file: takes nothing of the arena
   const WeightEntry* entry = nullptr;  // in the manifest
+  std::vector<PiecePlace> pieces;      // of a parameter with codes; `offset` and `dtype` are not used then
 };
 
 struct WeightLayout {

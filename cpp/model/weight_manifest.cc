@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "model/manifest_check.h"
+#include "model/quantized_check.h"
 
 namespace octavo {
 
@@ -34,7 +35,7 @@ void checkShape(const WeightEntry& entry, const std::vector<int64_t>& expected, 
   }
   int64_t rows = 0;
   for (size_t index = 0; index < entry.parts.size(); ++index) {
-    const std::vector<int64_t>& shape = entry.parts[index].shape;
+    const std::vector<int64_t> shape = entry.parts[index].weightShape();
     bool fits = shape.size() == expected.size() && shape[0] >= 1 && shape[0] <= expected[0] - rows;
     for (size_t axis = 1; fits && axis < expected.size(); ++axis) fits = shape[axis] == expected[axis];
     if (!fits) {
@@ -53,24 +54,15 @@ void checkShape(const WeightEntry& entry, const std::vector<int64_t>& expected, 
 void checkBytes(const WeightEntry& entry, const CheckpointFiles& files) {
   for (size_t index = 0; index < entry.parts.size(); ++index) {
     const WeightPart& part = entry.parts[index];
+    if (part.quantized) {
+      checkQuantized(entry.name, part, files);
+      continue;
+    }
     if (!isFloat(part.dtype)) {
       refuse(ErrorCode::kUnsupportedModel, entry.name,
              place(part, index, files) + " is " + dtypeName(part.dtype) + "; only fp32, bf16 and fp16 can be run");
     }
-    uint64_t bytes = dtypeBytes(part.dtype);
-    for (const int64_t extent : part.shape) bytes *= static_cast<uint64_t>(extent);
-    if (bytes != part.bytes) {
-      refuse(ErrorCode::kCheckpointInvalid, entry.name,
-             place(part, index, files) + " is " + shapeText(part.shape) + " " + dtypeName(part.dtype) +
-                 ", which takes " + std::to_string(bytes) + " bytes, but the file gives it " +
-                 std::to_string(part.bytes));
-    }
-    const uint64_t size = files.bytes(part.file);
-    if (part.offset > size || part.bytes > size - part.offset) {
-      refuse(ErrorCode::kCheckpointInvalid, entry.name,
-             place(part, index, files) + " takes " + std::to_string(part.bytes) + " bytes, but the file ends at " +
-                 std::to_string(size) + "; it is truncated: copy it again");
-    }
+    checkRange(entry.name, ("part " + std::to_string(index)).c_str(), part, files);
   }
 }
 

@@ -135,12 +135,11 @@ WeightStream::Slice& WeightStream::awaitChunk(size_t index) {
 }
 
 bool WeightStream::isDirect(const WeightChunk& chunk) const {
-  return device_.sharesHostMemory() && chunk.fileType == chunk.targetType;
+  return device_.sharesHostMemory() && !chunk.changes();
 }
 
 void WeightStream::send(const WeightChunk& chunk, Slice& slice) {
-  const bool converts = chunk.fileType != chunk.targetType;
-  void* const landing = converts ? staging_.data() : chunk.target;  // one staging slice: the stream keeps order
+  void* const landing = chunk.changes() ? staging_.data() : chunk.target;  // one staging slice: the stream keeps order
   if (!isDirect(chunk)) device_.copy(landing, slice.buffer.data(), chunk.bytes, CopyKind::kHostToDevice, *stream_);
   slice.copied->record(*stream_);
   {
@@ -148,7 +147,13 @@ void WeightStream::send(const WeightChunk& chunk, Slice& slice) {
     ++sent_;
   }
   changed_.notify_all();
-  if (!converts) return;
+  if (chunk.repack) {
+    Repack repack = *chunk.repack;
+    repack.from = landing;
+    device_.ops().repack(repack, *stream_);
+    return;
+  }
+  if (!chunk.changes()) return;
   const auto count = static_cast<int64_t>(chunk.bytes / dtypeBytes(chunk.fileType));
   device_.ops().convert(chunk.target, chunk.targetType, landing, chunk.fileType, count, *stream_);
 }

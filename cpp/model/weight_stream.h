@@ -14,10 +14,11 @@
 #include "model/checkpoint_files.h"
 #include "model/ring_shape.h"
 #include "model/weights.h"
+#include "ops/repack.h"
 
 namespace octavo {
 
-/** Elements of a file and where they go. At most RingShape::sliceBytes of the file. */
+/** Elements of a file and where they go, converted or repacked where they change. */
 struct WeightChunk {
   int32_t file = 0;
   uint64_t offset = 0;
@@ -25,14 +26,17 @@ struct WeightChunk {
   DType fileType = DType::kF32;
   void* target = nullptr;     // device memory
   DType targetType = DType::kF32;
+  std::optional<Repack> repack;  // all but `from`
+
+  bool changes() const { return repack || fileType != targetType; }
 };
 
 /**
  * Threads of its own read chunks into the slices of the ring, in order and several at once, while the calling
- * thread hands what has arrived to the device. Chunks of another type than their target are converted on the
- * device, by way of a staging slice. Ring (region pinned, a buffer a slice) and staging (region workspace) live as
- * long as the stream; its destructor waits for what was enqueued. Where device memory is the host's, chunks that need
- * no conversion are read straight to their target.
+ * thread hands what has arrived to the device. Chunks that change are converted or repacked on the device, by way of
+ * a staging slice. Ring (region pinned, a buffer a slice) and staging (region workspace) live as long as the stream;
+ * its destructor waits for what was enqueued. Where device memory is the host's, chunks that need no conversion are
+ * read straight to their target.
  */
 class WeightStream {
  public:

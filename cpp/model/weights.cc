@@ -1,12 +1,11 @@
 #include "model/weights.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/error.h"
 #include "model/manifest_check.h"
-#include "model/weight_layout.h"
-#include "model/weight_stream.h"
+#include "model/piece_views.h"
+#include "model/weight_transfer.h"
 
 namespace octavo {
 
@@ -14,56 +13,31 @@ namespace {
 
 constexpr Owner kEngine{OwnerKind::kEngine, 0};
 
-/** A part in slices; returns where the next part of the parameter begins. */
-char* appendChunks(const WeightPart& part, size_t sliceBytes, char* target, DType targetType,
-                   std::vector<WeightChunk>& chunks) {
-  for (uint64_t done = 0; done < part.bytes; done += sliceBytes) {
-    const auto bytes = static_cast<size_t>(std::min<uint64_t>(part.bytes - done, sliceBytes));
-    chunks.push_back({part.file, part.offset + done, bytes, part.dtype, target, targetType});
-    target += bytes / dtypeBytes(part.dtype) * dtypeBytes(targetType);
-  }
-  return target;
-}
+using ValueTable = std::map<std::string, std::vector<PieceValues>>;
 
-uint64_t fileBytes(const WeightLayout& layout) {
-  uint64_t bytes = 0;
+/** Of every parameter with codes; small, and read before anything is taken. */
+ValueTable readValues(const WeightLayout& layout, const CheckpointFiles& files) {
+  ValueTable values;
   for (const ParameterPlace& place : layout.parameters) {
-    if (place.mapped) continue;
-    for (const WeightPart& part : place.entry->parts) bytes += part.bytes;
-  }
-  return bytes;
-}
-
-/** All chunks, in the order of the files, so that disks read forward. */
-std::vector<WeightChunk> chunksOf(const WeightLayout& layout, size_t sliceBytes, void* arena) {
-  std::vector<WeightChunk> chunks;
-  for (const ParameterPlace& place : layout.parameters) {
-    if (place.mapped) continue;
-    char* target = static_cast<char*>(arena) + place.offset;
-    for (const WeightPart& part : place.entry->parts) {
-      target = appendChunks(part, sliceBytes, target, place.dtype, chunks);
+    for (const PiecePlace& piece : place.pieces) {
+      values[place.name].push_back(PieceValues::read(place.name, piece, files));
     }
   }
-  std::sort(chunks.begin(), chunks.end(), [](const WeightChunk& left, const WeightChunk& right) {
-    return std::tie(left.file, left.offset, left.target) < std::tie(right.file, right.offset, right.target);
-  });
-  return chunks;
+  return values;
 }
 
-/** The shape of the ring, without a chunk being made. */
-RingShape ringOf(const WeightLayout& layout, bool sharesHostMemory, size_t ringLimit) {
-  const size_t sliceBytes = RingShape::sliceBytes(fileBytes(layout), ringLimit);
-  size_t largest = 0;
-  bool converts = false;
+/** Group indices that kernels need go to their places. */
+void sendGroups(Device& device, const WeightLayout& layout, const ValueTable& values, void* arena) {
+  const auto stream = device.createStream();
   for (const ParameterPlace& place : layout.parameters) {
-    if (place.mapped) continue;
-    for (const WeightPart& part : place.entry->parts) {
-      if (sharesHostMemory && part.dtype == place.dtype) continue;
-      largest = std::max(largest, static_cast<size_t>(std::min<uint64_t>(part.bytes, sliceBytes)));
-      converts |= part.dtype != place.dtype;
+    for (size_t index = 0; index < place.pieces.size(); ++index) {
+      const std::vector<int32_t>& groups = values.at(place.name)[index].groupIndex;
+      if (groups.empty()) continue;
+      device.copy(static_cast<char*>(arena) + place.pieces[index].groupIndex, groups.data(),
+                  groups.size() * sizeof(int32_t), CopyKind::kHostToDevice, *stream);
     }
   }
-  return RingShape::of(largest, converts, ringLimit);
+  stream->synchronize();
 }
 
 }  // namespace
@@ -74,17 +48,25 @@ Weights Weights::load(DeviceAllocator& allocator, const ModelSpec& spec, const W
   const CheckpointFiles files(manifest.files);
   checkManifest(spec, manifest, files);  // again: the files may have changed since `validate`
   const WeightLayout layout = WeightLayout::of(spec, manifest, dtype, keepFileDType, stream.mapFiles);
+  const ValueTable values = readValues(layout, files);
 
   Weights weights;
   if (layout.bytes > 0) weights.arena_ = allocator.allocate(Region::kWeights, layout.bytes, kEngine, "weights");
   if (layout.mappedBytes > 0) weights.files_ = MappedFiles(manifest.files);
+  const bool onHost = allocator.device().sharesHostMemory();
   for (const ParameterPlace& place : layout.parameters) {
-    weights.parameters_.emplace(place.name, Parameter{weights.addressOf(place), place.dtype, place.shape});
+    if (place.pieces.empty()) {
+      weights.parameters_.emplace(place.name, Parameter{weights.addressOf(place), place.dtype, place.shape});
+    } else {
+      weights.coded_.emplace(place.name, viewOf(place.pieces, values.at(place.name), weights.arena_.data(), onHost));
+    }
   }
-  const size_t sliceBytes = RingShape::sliceBytes(fileBytes(layout), stream.ringLimit);
-  const std::vector<WeightChunk> chunks = chunksOf(layout, sliceBytes, weights.arena_.data());
-  const RingShape ring = ringOf(layout, allocator.device().sharesHostMemory(), stream.ringLimit);
-  WeightStream(allocator, files, chunks, ring, stream).run(progress, cancelled);
+  const std::vector<WeightTransfer> transfers = transfersOf(layout);
+  const size_t sliceBytes = RingShape::sliceBytes(bytesOf(transfers), stream.ringLimit);
+  const std::vector<WeightChunk> chunks = chunksOf(transfers, sliceBytes, weights.arena_.data());
+  WeightStream(allocator, files, chunks, ringOf(transfers, onHost, stream.ringLimit), stream).run(progress, cancelled);
+  weights.codedShapes_ = octavo::codedShapes(manifest);
+  if (!weights.coded_.empty()) sendGroups(allocator.device(), layout, values, weights.arena_.data());
   return weights;
 }
 
@@ -107,7 +89,7 @@ StreamBytes Weights::streamBytes(const ModelSpec& spec, const WeightManifest& ma
                                  bool keepFileDType, bool sharesHostMemory, size_t ringLimit,
                                  bool mapFiles) {
   const WeightLayout layout = WeightLayout::of(spec, manifest, dtype, keepFileDType, mapFiles);
-  const RingShape ring = ringOf(layout, sharesHostMemory, ringLimit);
+  const RingShape ring = ringOf(transfersOf(layout), sharesHostMemory, ringLimit);
   return {ring.bytes(), ring.converts ? ring.slice : 0};
 }
 
@@ -119,6 +101,11 @@ Matrix Weights::matrix(const std::string& name) const {
   const Parameter& parameter = found->second;
   return {parameter.data, parameter.dtype, parameter.shape[0],
           parameter.shape[1], parameter.shape[1]};
+}
+
+LinearWeight Weights::linear(const std::string& name) const {
+  const auto found = coded_.find(name);
+  return found == coded_.end() ? LinearWeight::of(matrix(name)) : found->second;
 }
 
 Vector Weights::vector(const std::string& name) const {

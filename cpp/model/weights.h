@@ -10,21 +10,15 @@
 #include <vector>
 
 #include "memory/allocator.h"
+#include "model/linear_weight.h"
 #include "model/mapped_files.h"
 #include "model/model_spec.h"
+#include "model/stored_tensor.h"
 #include "ops/tensor.h"
 
 namespace octavo {
 
-/** A piece of a file: rows of a parameter, concatenated along the first dimension in part order. */
-struct WeightPart {
-  int32_t file = 0;              // index in WeightManifest::files
-  uint64_t offset = 0;           // from the start of the file
-  uint64_t bytes = 0;
-  DType dtype = DType::kF32;
-  std::vector<int64_t> shape;    // of the part
-};
-
+/** A canonical parameter: its parts' rows, one below the other. */
 struct WeightEntry {
   std::string name;              // canonical
   std::vector<WeightPart> parts;
@@ -41,6 +35,15 @@ struct WeightManifest {
    */
   void validate(const ModelSpec& spec) const;
 };
+
+/** What the product with a parameter that has codes is planned by. */
+struct CodedShape {
+  int64_t rows = 0, columns = 0;
+  ActivationScaling scaling = ActivationScaling::kNone;  // of any part
+};
+
+/** Of the parameters with codes. */
+std::vector<CodedShape> codedShapes(const WeightManifest& manifest);
 
 struct LoadProgress {
   uint64_t doneBytes = 0, totalBytes = 0;
@@ -73,6 +76,8 @@ class Weights {
    * always keep it; parts of different dtypes are stored as fp32 then. While it runs it also holds `streamBytes`:
    * at most 64 MiB pinned, and 8 MiB of region workspace when it converts (1/8 and 1/64 of the file bytes if less);
    * where device memory is the host's, what needs no conversion is read straight to its place.
+   * Quantised parameters keep their codes, brought into the layout of QuantizedMatrix on the device; where its memory
+   * is the host's, activations stay as they are, whatever the checkpoint says.
    * `progress` is called from this thread about every 64 MiB and at the end; `cancelled` is polled at least
    * every 8 MiB. Validates again. Throws what `validate` throws, kOutOfMemory, kCancelled, kDeviceFailed; on a
    * throw nothing stays allocated.
@@ -92,8 +97,11 @@ class Weights {
                                  bool keepFileDType, bool sharesHostMemory, size_t ringLimit,
                                  bool mapFiles = false);
 
-  Matrix matrix(const std::string& name) const;  // throws kInternal when absent
+  Matrix matrix(const std::string& name) const;  // throws kInternal when absent, or not of numbers alone
+  LinearWeight linear(const std::string& name) const;  // throws kInternal when absent
   Vector vector(const std::string& name) const;  // data == nullptr when absent
+  /** Of the parameters with codes. */
+  const std::vector<CodedShape>& codedShapes() const { return codedShapes_; }
   size_t bytes() const { return arena_.bytes(); }
   /** Of the files that parameters are read through: what is in memory now, whoever read it in. O(pages). */
   uint64_t mappedResidentBytes() const { return files_.residentBytes(); }
@@ -105,6 +113,8 @@ class Weights {
   Allocation arena_;
   MappedFiles files_;  // of mapped parameters
   std::map<std::string, Parameter> parameters_;
+  std::map<std::string, LinearWeight> coded_;  // those with codes
+  std::vector<CodedShape> codedShapes_;
 };
 
 }  // namespace octavo

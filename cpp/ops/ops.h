@@ -5,6 +5,9 @@
 #pragma once
 
 #include "device/device.h"
+#include "ops/linear_scratch.h"
+#include "ops/quantized_matrix.h"
+#include "ops/repack.h"
 #include "ops/sampling.h"
 #include "ops/tensor.h"
 
@@ -44,6 +47,19 @@ class Ops {
    */
   virtual void linear(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
                       Stream& stream) = 0;
+
+  /**
+   * The same with a quantised weight: its numbers are those of `dequantize`, and x is quantised first where the weight
+   * says so. Activations of 16 bits may round weight and quantised x to their dtype before they meet.
+   */
+  virtual void linear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
+                      const LinearScratch& scratch, Stream& stream) = 0;
+
+  /** out[n, k] = weight[n, k], rounded to out.dtype: bit for bit the same on every device. */
+  virtual void dequantize(const Matrix& out, const QuantizedMatrix& weight, Stream& stream) = 0;
+
+  /** Brings a piece of a stored tensor into the layout of a QuantizedMatrix. */
+  virtual void repack(const Repack& repack, Stream& stream) = 0;
 
   /**
    * Rotates queries and keys in place, half-split pairs (i, i + dim/2):

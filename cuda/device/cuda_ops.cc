@@ -5,6 +5,7 @@
 #include "cuda/device/cuda_stream.h"
 #include "cuda/elementwise/elementwise.h"
 #include "cuda/gemm/linear.h"
+#include "cuda/quantized/quantized.h"
 #include "cuda/sampling/sampling.h"
 
 namespace octavo::cuda {
@@ -51,6 +52,22 @@ void CudaOps::headNorm(const Heads& heads, const Vector& weight, float epsilon, 
 void CudaOps::linear(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias, Stream& stream) {
   use();
   launchLinear(out, x, weight, bias, traits_, handleOf(stream));
+}
+
+void CudaOps::linear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
+                     const LinearScratch& scratch, Stream& stream) {
+  use();
+  launchQuantizedLinear(out, x, weight, bias, scratch, traits_, handleOf(stream));
+}
+
+void CudaOps::dequantize(const Matrix& out, const QuantizedMatrix& weight, Stream& stream) {
+  use();
+  launchDequantize(out, weight, 0, handleOf(stream));
+}
+
+void CudaOps::repack(const Repack& repack, Stream& stream) {
+  use();
+  launchRepack(repack, handleOf(stream));
 }
 
 void CudaOps::rope(const Heads& query, const Heads& key, const int32_t* positions, const float* inverseFrequencies,

@@ -20,6 +20,10 @@ class CudaOps final : public Ops {
   void add(const Matrix& y, const Matrix& x, Stream& stream) override;
   void headNorm(const Heads& heads, const Vector& weight, float epsilon, Stream& stream) override;
   void linear(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias, Stream& stream) override;
+  void linear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
+              const LinearScratch& scratch, Stream& stream) override;
+  void dequantize(const Matrix& out, const QuantizedMatrix& weight, Stream& stream) override;
+  void repack(const Repack& repack, Stream& stream) override;
   void rope(const Heads& query, const Heads& key, const int32_t* positions, const float* inverseFrequencies,
             float magnitude, Stream& stream) override;
   void kvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, const Heads& value, const int64_t* slots,

@@ -43,10 +43,9 @@ export const largestContext = 2 ** 27
 /** Decoder kernels are made for head sizes up to this. */
 const largestHeadDim = 256
 
-/** Throws OCTAVO_UNSUPPORTED_MODEL for quantised weights, OCTAVO_CHECKPOINT_INVALID for odd types. */
+/** Throws OCTAVO_CHECKPOINT_INVALID for odd types. */
 export function modelConfigOf(root: Fields): ModelConfig {
   const text = root.optionalObject('text_config')
-  for (const part of text === null ? [root] : [root, text]) refuseQuantization(part)
   return {
     fields: text ?? root,
     root,
@@ -113,16 +112,5 @@ function headDimOf(fields: Fields, hiddenSize: number, heads: number, fallback?:
   throw new OctavoError(
     'OCTAVO_UNSUPPORTED_MODEL',
     `${fields.file}: the head size is ${headDim}; ${limits}`,
-  )
-}
-
-function refuseQuantization(fields: Fields): void {
-  const key = fields.firstOf('quantization_config', 'compression_config')
-  if (key === null) return
-  const method = fields.optionalObject(key)?.value('quant_method') ?? 'unknown'
-  const name = shorten(JSON.stringify(method))
-  throw fields.unsupported(
-    key,
-    `says the weights are quantised (${name}); give the fp32, bf16 or fp16 model`,
   )
 }

@@ -1,5 +1,5 @@
 /** Element types of the safetensors format and the ones octavo runs. */
-import type { NativeDType } from '../native.js'
+import type { NativeDType, NativeStoredDType } from '../native.js'
 
 /** Bits of one element, by the format's names. */
 export const elementBits: ReadonlyMap<string, number> = new Map([
@@ -33,3 +33,9 @@ export const weightDTypes: ReadonlyMap<string, NativeDType> = new Map([
   ['BF16', 'bf16'],
   ['F16', 'fp16'],
 ])
+
+/** The runtime's name of what a tensor of a quantised layer is made of; bytes are bytes to it. */
+export const storedDTypes: ReadonlyMap<string, NativeStoredDType> = new Map<
+  string,
+  NativeStoredDType
+>([...weightDTypes, ['I32', 'i32'], ['I64', 'i64'], ['U8', 'u8'], ['I8', 'u8'], ['F8_E4M3', 'u8']])

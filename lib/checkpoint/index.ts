@@ -9,8 +9,9 @@ import type { Fields } from './fields.js'
 import { bosTokenIdOf, eosTokenIdsOf, generationDefaultsOf } from './generation.js'
 import { readJson } from './json.js'
 import { assemble } from './manifest.js'
-import { namingOf } from './naming.js'
-import { readTensors } from './tensors.js'
+import { namingOf, type Naming } from './naming.js'
+import { readQuantization } from './quantization/index.js'
+import { readTensors, type TensorTable } from './tensors.js'
 import type { Checkpoint } from './types.js'
 import { refuseUnexpected } from './unused.js'
 import { weightFileOf } from './weight-file.js'
@@ -40,12 +41,13 @@ export async function openCheckpoint(
   const weights = weightFileOf(path, names)
   const config = modelConfigOf(await readJson(join(path, 'config.json'), signal))
   const family = familyOf(config)
+  const quantization = await readQuantization(path, names, config, signal)
   const generation = await readGeneration(path, names, signal)
   const table = await readTensors(path, weights, signal)
 
   const naming = namingOf(table.tensors)
-  const { spec, parameters } = family.modelOf(config, table.tensors.has(naming.head))
-  const { manifest, unused, ...totals } = assemble(parameters, table, naming)
+  const { spec, parameters } = family.modelOf(config, hasHead(table, naming))
+  const { manifest, unused, ...totals } = assemble(parameters, table, naming, quantization)
   refuseUnexpected(unused, naming, config.fields !== config.root)
   setSampledVocabulary(spec, options.sampledVocabulary)
   throwIfAborted(signal)
@@ -54,12 +56,20 @@ export async function openCheckpoint(
     architecture: config.architecture ?? config.modelType ?? spec.family,
     spec,
     manifest,
+    quantization: quantization?.method ?? null,
     ...totals,
     bosTokenId: bosTokenIdOf(generation, config.fields),
     eosTokenIds: eosTokenIdsOf(generation, config.fields, spec.vocabularySize),
     generation: generationDefaultsOf(generation),
     ignoredTensors: unused,
   }
+}
+
+/** As numbers or as codes. */
+function hasHead({ tensors }: TensorTable, { head }: Naming): boolean {
+  return ['weight', 'qweight', 'weight_packed'].some((name) =>
+    tensors.has(head.replace(/weight$/, name)),
+  )
 }
 
 async function readGeneration(

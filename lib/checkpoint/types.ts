@@ -1,5 +1,6 @@
 /** What a checkpoint folder becomes: data for the runtime, nothing of its file format. */
 import type { NativeDType, NativeModelSpec, NativeWeightManifest } from '../native.js'
+import type { QuantizationMethod } from './quantization/scheme.js'
 
 /** What the model's own files say about generating; every field absent where they say nothing. */
 export interface GenerationDefaults {
@@ -17,7 +18,9 @@ export interface Checkpoint {
   architecture: string
   spec: NativeModelSpec
   manifest: NativeWeightManifest
-  /** Of the matrices. */
+  /** Of config.json; null: plain weights. */
+  quantization: QuantizationMethod | null
+  /** Of the plain matrices. */
   dtype: NativeDType
   weightBytes: number
   parameters: number

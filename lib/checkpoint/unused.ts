@@ -6,13 +6,16 @@ import type { Naming } from './naming.js'
 /** Buffers that old versions of transformers saved: they are computed from the config. */
 const computedBuffer = /(^|\.)rotary_emb\.(inv_freq|cos_cached|sin_cached)$/
 
+/** Scales for a cache of eight bits: the cache's numbers need none. */
+const cacheScale = /\.self_attn\.[qkv]_scale$/
+
 /**
  * Throws OCTAVO_CHECKPOINT_MISMATCH for a tensor that has no place: the config then describes another model.
  * A tied head is harmless, and so is everything outside the language model of a wrapper (`nested`).
  */
 export function refuseUnexpected(unused: readonly string[], naming: Naming, nested: boolean): void {
   const unexpected = unused.filter((name) => {
-    if (computedBuffer.test(name) || name === naming.head) return false
+    if (computedBuffer.test(name) || cacheScale.test(name) || name === naming.head) return false
     return !nested || name.startsWith(naming.body)
   })
   if (unexpected.length === 0) return

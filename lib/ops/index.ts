@@ -32,6 +32,9 @@ export {
   swiglu,
 } from './rows.js'
 export type { FloatBuffer } from './rows.js'
+export { dequantize, quantizedLinear } from './quantized.js'
+export { QuantizedWeight } from './quantized-weight.js'
+export type { ActivationQuantization, CodeType, StoredWeight } from './stored-weight.js'
 export { kvWrite, pagedAttention, rope } from './attention.js'
 export type { AttentionOptions, KvCacheBuffer, RopeOptions } from './attention.js'
 export { sample } from './sampling.js'

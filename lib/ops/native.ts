@@ -47,6 +47,36 @@ export interface NativeKvCache {
   headDim: number
 }
 
+/** Handles of its buffers; see cpp/ops/quantized_matrix.h. */
+export interface NativeQuantizedWeight {
+  codeType: string
+  rows: number
+  columns: number
+  groupRows: number
+  groupColumns: number
+  scaleType: FloatDType
+  codes: number
+  scales: number
+  zeros: number | null
+  groupIndex: number | null
+  activations: { scaling: string; group?: number; inputScale?: number } | null
+}
+
+/** A piece of a stored tensor on its way; see cpp/ops/repack.h. `from` and `to` are handles of buffers. */
+export interface NativeRepack {
+  kind: 'rows' | 'transpose' | 'repeat' | 'awqCodes' | 'awqZeros' | 'gptqZeros' | 'packedZeros'
+  from: number
+  firstRow: number
+  rows: number
+  columns: number
+  width: number
+  bits: number
+  zeroOffset: number
+  to: number
+  stride: number
+  count: number
+}
+
 export interface NativeSamplingRow {
   temperature: number
   topK: number
@@ -124,6 +154,17 @@ export interface NativeOps {
     device: number,
     call: { out: NativeMatrix; x: NativeMatrix; weight: NativeMatrix; bias: NativeVector | null },
   ): void
+  quantizedLinear(
+    device: number,
+    call: {
+      out: NativeMatrix
+      x: NativeMatrix
+      weight: NativeQuantizedWeight
+      bias: NativeVector | null
+    },
+  ): void
+  dequantize(device: number, call: { out: NativeMatrix; weight: NativeQuantizedWeight }): void
+  repack(device: number, call: NativeRepack): void
   rope(
     device: number,
     call: {

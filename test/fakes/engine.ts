@@ -29,6 +29,7 @@ export function fakeEngine(text: TextModel | null = wordText(words)): FakeEngine
     hiddenSize: 1,
     vocabularySize: words.length,
     contextLength: 1000,
+    quantization: null,
     dtype: 'fp32',
     weightBytes: 4,
     eosTokenIds: [8],

@@ -204,7 +204,8 @@ export interface Sequence {
 
 /** Weights and, once opened, a decoder with its cache. */
 export interface Model {
-  read(name: string): { dtype: NativeDType; values: Float32Array }
+  /** Numbers; of a parameter with codes as fp32, and in how many matrices it lies. */
+  read(name: string): { dtype: NativeDType | 'codes'; pieces?: number; values: Float32Array }
   openDecoder(options: DecoderOptions): void
   /** Logits of the wanted rows, end to end. */
   forward(sequences: Sequence[]): Float32Array

@@ -21,7 +21,7 @@ export function readParameters(manifest: NativeWeightManifest): Map<string, Para
         const raw = new Uint8Array(bytes)
         if (readSync(files[file]!, raw, 0, bytes, offset) !== bytes)
           throw new Error(`${name} is short`)
-        values.set(toFloats(raw, dtype), done)
+        values.set(toFloats(raw, dtype as NativeDType), done)
         done += elementsOf(shape)
       }
       const rows = parts.reduce((sum, { shape }) => sum + shape[0]!, 0)

@@ -1,5 +1,7 @@
 #include "binding/testing/model_handle.h"
 
+#include <algorithm>
+
 #include "binding/model_arguments.h"
 #include "binding/testing/memory_handle.h"
 #include "binding/testing/model_calls.h"
@@ -33,6 +35,10 @@ Napi::Float32Array fetch(Napi::Env env, Device& device, Stream& stream, const vo
     values[index] = toFloat(bytes.data() + index * dtypeBytes(dtype), dtype);
   }
   return values;
+}
+
+bool isCoded(const LinearWeight& weight) {
+  return std::any_of(weight.pieces.begin(), weight.pieces.end(), [](const LinearPiece& p) { return p.isQuantized(); });
 }
 
 }  // namespace
@@ -78,6 +84,29 @@ ModelHandle::Loaded& ModelHandle::loaded() {
   return *loaded_;
 }
 
+/** The numbers of a parameter that has codes, as fp32. */
+Napi::Value ModelHandle::readCodes(Napi::Env env, const std::string& name, const ParameterSpec& parameter) {
+  Loaded& model = loaded();
+  const int64_t columns = parameter.shape[1];
+  const auto count = static_cast<size_t>(parameter.shape[0] * columns);
+  const Allocation numbers =
+      model.allocator->allocate(Region::kWorkspace, count * sizeof(float), {OwnerKind::kEngine, 0}, "numbers");
+  Device& device = model.allocator->device();
+  for (const LinearPiece& piece : model.weights.linear(name).pieces) {
+    float* const to = static_cast<float*>(numbers.data()) + piece.firstRow * columns;
+    if (piece.isQuantized()) {
+      device.ops().dequantize({to, DType::kF32, piece.rows(), columns, columns}, piece.quantized, *model.stream);
+    } else {
+      device.ops().convert(to, DType::kF32, piece.dense.data, piece.dense.dtype, piece.rows() * columns, *model.stream);
+    }
+  }
+  Napi::Object object = Napi::Object::New(env);
+  object.Set("dtype", "codes");
+  object.Set("pieces", static_cast<double>(model.weights.linear(name).pieces.size()));
+  object.Set("values", fetch(env, device, *model.stream, numbers.data(), DType::kF32, count));
+  return object;
+}
+
 /** read(name) → { dtype, values } */
 Napi::Value ModelHandle::read(const Napi::CallbackInfo& info) {
   Loaded& model = loaded();
@@ -87,6 +116,9 @@ Napi::Value ModelHandle::read(const Napi::CallbackInfo& info) {
   size_t count = 0;
   for (const ParameterSpec& parameter : parametersOf(model.spec)) {
     if (parameter.name != name) continue;
+    if (parameter.shape.size() == 2 && isCoded(model.weights.linear(name))) {
+      return readCodes(info.Env(), name, parameter);
+    }
     const bool isMatrix = parameter.shape.size() == 2;
     const Matrix matrix = isMatrix ? model.weights.matrix(name) : Matrix{};
     const Vector vector = isMatrix ? Vector{} : model.weights.vector(name);

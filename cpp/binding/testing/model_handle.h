@@ -31,6 +31,7 @@ class ModelHandle final : public Handle<ModelHandle> {
     std::unique_ptr<Stream> stream;
   };
   Loaded& loaded();
+  Napi::Value readCodes(Napi::Env env, const std::string& name, const ParameterSpec& parameter);
   std::unique_ptr<Loaded> loaded_;
 };
 

@@ -34,6 +34,7 @@ const elementBytes: Record<string, number> = {
   I32: 4,
   F64: 8,
   F8_E4M3: 1,
+  I8: 1,
 }
 
 /** A header of tensors laid end to end. */

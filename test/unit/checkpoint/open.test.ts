@@ -18,6 +18,7 @@ test('stories260k: spec, manifest and sums', async () => {
   expect(rest).toEqual({
     folder: join(models, 'stories260k'),
     architecture: 'LlamaForCausalLM',
+    quantization: null,
     dtype: 'fp32',
     weightBytes: 1_040_128,
     parameters: 260_032,

@@ -1,0 +1,151 @@
+// Argument checks of the ops on quantised weights: nothing that a kernel reads or writes lies outside its buffer.
+#include <limits>
+
+#include "base/error.h"
+#include "binding/ops_binding.h"
+#include "binding/ops_upload.h"
+
+namespace octavo {
+
+namespace {
+
+constexpr int64_t kMostCount = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMostStored = int64_t{1} << 28;  // rows, columns of a stored tensor: products stay below 63 bits
+
+int64_t ceilDivide(int64_t value, int64_t divisor) { return (value + divisor - 1) / divisor; }
+
+ActivationQuantization readActivations(const OpCall& call, const Fields& given, CodeType codes) {
+  ActivationQuantization read;
+  read.scaling = parseActivationScaling(given.text("scaling").c_str());
+  if (read.scaling == ActivationScaling::kGroup) {
+    read.group = static_cast<int32_t>(given.integer("group", 1, kMostCount));
+  }
+  if (read.scaling == ActivationScaling::kStatic) {
+    constexpr double kLeast = std::numeric_limits<float>::min(), kLargest = std::numeric_limits<float>::max();
+    read.inputScale = static_cast<float>(given.number("inputScale", kLeast, kLargest));
+  }
+  const bool hasCodes = codes == CodeType::kI8 || codes == CodeType::kE4M3;
+  if (read.scaling == ActivationScaling::kNone || hasCodes) return read;
+  throw Error(ErrorCode::kInvalidArgument, call.fields().path() + ": activations cannot become " +
+                                               codeTypeName(codes) + " codes: expected a weight of i8 or e4m3");
+}
+
+/** A JavaScript weight was checked when it was uploaded; here are what its buffers hold. */
+QuantizedMatrix readWeight(const OpCall& call) {
+  const Fields given = call.fields().fields("weight");
+  QuantizedMatrix weight;
+  weight.codeType = parseCodeType(given.text("codeType").c_str());
+  weight.rows = given.integer("rows", 1, kMostCount);
+  weight.columns = given.integer("columns", 1, kMostCount);
+  weight.codeStride = QuantizedMatrix::strideOf(weight.codeType, weight.columns);
+  weight.groupRows = static_cast<int32_t>(given.integer("groupRows", 1, kMostCount));
+  weight.groupColumns = static_cast<int32_t>(given.integer("groupColumns", 1, kMostCount));
+  weight.groups = ceilDivide(weight.columns, weight.groupColumns);
+  weight.scaleType = given.floatDType("scaleType");
+  const int64_t scales = ceilDivide(weight.rows, weight.groupRows) * weight.groups;
+  weight.codes = call.bytes(given, "codes", weight.rows * weight.codeStride);
+  weight.scales = call.bytes(given, "scales", scales * static_cast<int64_t>(dtypeBytes(weight.scaleType)));
+  if (given.has("zeros")) weight.zeros = static_cast<const uint8_t*>(call.bytes(given, "zeros", scales));
+  if (given.has("groupIndex")) {
+    weight.groupIndex = static_cast<const int32_t*>(call.bytes(given, "groupIndex", weight.columns * 4));
+  }
+  if (given.has("activations")) {
+    weight.activations = readActivations(call, given.fields("activations"), weight.codeType);
+  }
+  return weight;
+}
+
+RepackKind readKind(const OpCall& call) {
+  constexpr std::pair<const char*, RepackKind> kKinds[] = {
+      {"rows", RepackKind::kRows},         {"transpose", RepackKind::kTranspose},
+      {"repeat", RepackKind::kRepeat},     {"awqCodes", RepackKind::kAwqCodes},
+      {"awqZeros", RepackKind::kAwqZeros}, {"gptqZeros", RepackKind::kGptqZeros},
+      {"packedZeros", RepackKind::kPackedZeros}};
+  const std::string name = call.fields().text("kind");
+  for (const auto& [known, kind] : kKinds) {
+    if (name == known) return kind;
+  }
+  call.fields().refuse("kind", "rows, transpose, repeat, awqCodes, awqZeros, gptqZeros or packedZeros");
+}
+
+/** Bytes of the longest row of the result. */
+int64_t resultBytes(const Repack& repack) {
+  const int64_t rows = repack.firstRow + repack.rows;
+  switch (repack.kind) {
+    case RepackKind::kRows: return repack.columns * repack.width;
+    case RepackKind::kTranspose: return rows * repack.width;
+    case RepackKind::kRepeat: return repack.width;
+    case RepackKind::kAwqCodes: return rows / 2;
+    case RepackKind::kAwqZeros: case RepackKind::kGptqZeros: return rows;
+    case RepackKind::kPackedZeros: return repack.columns;
+  }
+  return 0;
+}
+
+int64_t resultRows(const Repack& repack) {
+  switch (repack.kind) {
+    case RepackKind::kRows: return repack.firstRow + repack.rows;
+    case RepackKind::kTranspose: return repack.columns;
+    case RepackKind::kAwqCodes: case RepackKind::kAwqZeros: return repack.columns * 8;
+    default: return repack.count;
+  }
+}
+
+void checkWords(const OpCall& call, const Repack& repack) {
+  if (repack.kind == RepackKind::kAwqCodes && (repack.rows % 8 != 0 || repack.firstRow % 8 != 0)) {
+    call.fields().refuse("rows", "a multiple of 8, from a multiple of 8 on");
+  }
+  if (repack.kind == RepackKind::kGptqZeros) {
+    call.requireEqual("columns", repack.columns, "count · bits / 32", ceilDivide(repack.count * repack.bits, 32));
+  }
+}
+
+}  // namespace
+
+Napi::Value callQuantizedLinear(Napi::Env env, const OpCall& call) {
+  const Matrix out = call.matrix("out"), x = call.matrix("x");
+  const QuantizedMatrix weight = readWeight(call);
+  const Vector bias = call.vector("bias", true);
+  call.requireEqual("out.rows", out.rows, "x.rows", x.rows);
+  call.requireEqual("out.columns", out.columns, "weight.rows", weight.rows);
+  call.requireEqual("x.columns", x.columns, "weight.columns", weight.columns);
+  if (bias.data) call.requireEqual("bias.size", bias.size, "weight.rows", weight.rows);
+  Upload upload(call.device());
+  LinearScratch scratch;
+  if (!call.device().device().sharesHostMemory()) {
+    const LinearScratchLayout layout(x.dtype, x.rows, weight.rows, weight.columns, weight.activations.scaling);
+    scratch = {upload.results<char>(layout.bytes), layout.bytes};
+  }
+  call.ops().linear(out, x, weight, bias, scratch, call.stream());
+  return env.Undefined();
+}
+
+Napi::Value callDequantize(Napi::Env env, const OpCall& call) {
+  const Matrix out = call.matrix("out");
+  const QuantizedMatrix weight = readWeight(call);
+  call.requireEqual("out.rows", out.rows, "weight.rows", weight.rows);
+  call.requireEqual("out.columns", out.columns, "weight.columns", weight.columns);
+  call.ops().dequantize(out, weight, call.stream());
+  return env.Undefined();
+}
+
+Napi::Value callRepack(Napi::Env env, const OpCall& call) {
+  const Fields& given = call.fields();
+  Repack repack;
+  repack.kind = readKind(call);
+  repack.firstRow = given.integer("firstRow", 0, kMostStored);
+  repack.rows = given.integer("rows", 1, kMostStored);
+  repack.columns = given.integer("columns", 1, kMostStored);
+  repack.width = static_cast<int32_t>(given.integer("width", 1, 4));
+  repack.bits = static_cast<int32_t>(given.integer("bits", 2, 8));
+  repack.zeroOffset = static_cast<int32_t>(given.integer("zeroOffset", 0, 1));
+  repack.count = given.integer("count", 1, kMostStored);
+  repack.stride = given.integer("stride", resultBytes(repack), kMostCount);
+  checkWords(call, repack);
+  repack.from = call.bytes(given, "from", repack.rows * repack.columns * repack.width);
+  repack.to = call.bytes(given, "to", (resultRows(repack) - 1) * repack.stride + resultBytes(repack));
+  call.ops().repack(repack, call.stream());
+  return env.Undefined();
+}
+
+}  // namespace octavo

@@ -1,0 +1,30 @@
+#include "ops/linear_scratch.h"
+
+#include <algorithm>
+
+namespace octavo {
+
+namespace {
+
+constexpr int64_t kChunk = 8;       // elements: rows begin where 16-byte accesses may
+constexpr int64_t kTileRows = 128;  // of the widest tile of a product
+
+int64_t alignedTo(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
+
+}  // namespace
+
+LinearScratchLayout::LinearScratchLayout(DType dtype, int64_t tokens, int64_t rows, int64_t columns,
+                                         ActivationScaling scaling) {
+  const auto size = static_cast<int64_t>(dtypeBytes(dtype));
+  weightStride = alignedTo(columns, kChunk);
+  const int64_t fitting = static_cast<int64_t>(kWeightBytes) / (weightStride * size) / kTileRows * kTileRows;
+  weightRows = std::min(rows, std::max(fitting, kTileRows));
+  weightBytes = static_cast<size_t>(weightRows * weightStride * size);
+  if (scaling != ActivationScaling::kNone) {
+    activationStride = weightStride;
+    activationBytes = static_cast<size_t>(alignedTo(tokens * activationStride * size, 256));
+  }
+  bytes = activationBytes + weightBytes;
+}
+
+}  // namespace octavo

@@ -1,0 +1,62 @@
+#include "ops/quantized_matrix.h"
+
+#include <cstring>
+#include <string>
+
+#include "base/error.h"
+
+namespace octavo {
+
+namespace {
+
+constexpr CodeType kCodeTypes[] = {CodeType::kU2, CodeType::kU3, CodeType::kU4,
+                                   CodeType::kU8, CodeType::kI8, CodeType::kE4M3};
+constexpr ActivationScaling kScalings[] = {ActivationScaling::kNone, ActivationScaling::kStatic,
+                                           ActivationScaling::kToken, ActivationScaling::kGroup};
+
+}  // namespace
+
+const char* codeTypeName(CodeType type) {
+  switch (type) {
+    case CodeType::kU2: return "u2";
+    case CodeType::kU3: return "u3";
+    case CodeType::kU4: return "u4";
+    case CodeType::kU8: return "u8";
+    case CodeType::kI8: return "i8";
+    case CodeType::kE4M3: return "e4m3";
+  }
+  return "unknown";
+}
+
+CodeType parseCodeType(const char* name) {
+  for (const CodeType type : kCodeTypes) {
+    if (std::strcmp(name, codeTypeName(type)) == 0) return type;
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              std::string("\"") + name + "\" is not a type of codes: expected u2, u3, u4, u8, i8 or e4m3");
+}
+
+const char* activationScalingName(ActivationScaling scaling) {
+  switch (scaling) {
+    case ActivationScaling::kNone: return "none";
+    case ActivationScaling::kStatic: return "static";
+    case ActivationScaling::kToken: return "token";
+    case ActivationScaling::kGroup: return "group";
+  }
+  return "unknown";
+}
+
+ActivationScaling parseActivationScaling(const char* name) {
+  for (const ActivationScaling scaling : kScalings) {
+    if (std::strcmp(name, activationScalingName(scaling)) == 0) return scaling;
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              std::string("\"") + name + "\" is not a scaling of activations: expected none, static, token or group");
+}
+
+int64_t QuantizedMatrix::strideOf(CodeType type, int64_t columns) {
+  const int64_t bytes = (columns * codeBits(type) + 7) / 8;
+  return (bytes + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
+}
+
+}  // namespace octavo

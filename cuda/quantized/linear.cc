@@ -1,0 +1,59 @@
+#include <algorithm>
+
+#include "base/error.h"
+#include "cuda/gemm/linear.h"
+#include "cuda/quantized/quantized.h"
+
+namespace octavo::cuda {
+
+namespace {
+
+constexpr int64_t kFewRows = 16;  // up to here the codes are read as they are, beyond they become numbers first
+
+Matrix columnsOf(const Matrix& out, int64_t first, int64_t count) {
+  char* const data = static_cast<char*>(out.data) + first * static_cast<int64_t>(dtypeBytes(out.dtype));
+  return {data, out.dtype, out.rows, count, out.stride};
+}
+
+Vector elementsOf(const Vector& bias, int64_t first, int64_t count) {
+  if (!bias.data) return {};
+  const char* const data = static_cast<const char*>(bias.data) + first * static_cast<int64_t>(dtypeBytes(bias.dtype));
+  return {data, bias.dtype, count};
+}
+
+/** x after it was quantised, in the first part of the scratch. */
+Matrix quantizeInput(const Matrix& x, const QuantizedMatrix& weight, const LinearScratch& scratch,
+                     const LinearScratchLayout& layout, cudaStream_t stream) {
+  if (weight.activations.scaling == ActivationScaling::kNone) return x;
+  if (scratch.bytes < layout.activationBytes) {
+    throw Error(ErrorCode::kInternal, "linear: quantised activations take " + std::to_string(layout.activationBytes) +
+                                          " bytes of scratch, there are " + std::to_string(scratch.bytes));
+  }
+  const Matrix quantized{scratch.data, x.dtype, x.rows, x.columns, layout.activationStride};
+  launchQuantizeRows(quantized, x, weight.codeType, weight.activations, stream);
+  return quantized;
+}
+
+}  // namespace
+
+// With few rows the sums are of fp32 numbers; with more, of numbers rounded to x's dtype, on the tensor cores where it
+// has 16 bits: a row's result may change between kFewRows rows and one more, and nowhere else.
+void launchQuantizedLinear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
+                           const LinearScratch& scratch, const DeviceTraits& traits, cudaStream_t stream) {
+  if (out.rows == 0 || out.columns == 0) return;
+  const LinearScratchLayout layout(x.dtype, x.rows, weight.rows, weight.columns, weight.activations.scaling);
+  const Matrix input = quantizeInput(x, weight, scratch, layout, stream);
+  if (x.rows <= kFewRows || scratch.bytes < layout.bytes) {
+    launchQuantizedGemv(out, input, weight, bias, stream);
+    return;
+  }
+  void* const numbers = static_cast<char*>(scratch.data) + layout.activationBytes;
+  for (int64_t first = 0; first < weight.rows; first += layout.weightRows) {
+    const int64_t count = std::min(layout.weightRows, weight.rows - first);
+    const Matrix rows{numbers, x.dtype, count, weight.columns, layout.weightStride};
+    launchDequantize(rows, weight, first, stream);
+    launchLinear(columnsOf(out, first, count), input, rows, elementsOf(bias, first, count), traits, stream);
+  }
+}
+
+}  // namespace octavo::cuda

@@ -1,0 +1,133 @@
+/** Cases of `quantizedLinear`, for any device. */
+import { quantizedLinear, QuantizedWeight } from '../../lib/ops/index.js'
+import type { ActivationQuantization, CodeType, FloatDType } from '../../lib/ops/index.js'
+import { lazyCase, unit } from './compare.js'
+import type { OpCase } from './compare.js'
+import { e4m3, makeWeight, weightCases, weightName } from './quantized.js'
+import type { WeightCase } from './quantized.js'
+import * as reference from './reference-rows.js'
+import { floats } from './rows.js'
+import { Scope } from './scope.js'
+
+const positiveE4m3 = Array.from({ length: 127 }, (_, code) => e4m3(code))
+
+/** Nearest, ties to the even code. */
+function nearestE4m3(value: number): number {
+  const magnitude = Math.min(Math.abs(value), 448)
+  let best = 0
+  let least = magnitude
+  for (let code = 1; code < positiveE4m3.length; code++) {
+    const distance = Math.abs(positiveE4m3[code]! - magnitude)
+    if (distance > least || (distance === least && code % 2 !== 0)) continue
+    best = code
+    least = distance
+  }
+  return Math.sign(value) * positiveE4m3[best]!
+}
+
+function nearestInt8(value: number): number {
+  const clamped = Math.max(-127, Math.min(127, value))
+  const below = Math.floor(clamped)
+  const rest = clamped - below
+  return rest > 0.5 || (rest === 0.5 && below % 2 !== 0) ? below + 1 : below
+}
+
+/** c · s, in fp32 as the definition has it. */
+export function quantizedInput(
+  x: Float32Array,
+  columns: number,
+  codeType: CodeType,
+  { scaling, group = columns, inputScale = 0 }: ActivationQuantization,
+): Float32Array {
+  const isFloat = codeType === 'e4m3'
+  const out = new Float32Array(x.length)
+  for (let row = 0; row < x.length; row += columns) {
+    for (let first = row; first < row + columns; first += group) {
+      const piece = x.subarray(first, Math.min(first + group, row + columns))
+      let largest = piece.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+      if (scaling === 'group') largest = Math.max(largest, Math.fround(1e-4))
+      const dynamic = Math.max(Math.fround(largest / (isFloat ? 448 : 127)), 2 ** -126)
+      const scale = scaling === 'static' ? Math.fround(inputScale) : dynamic
+      piece.forEach((value, i) => {
+        const code = (isFloat ? nearestE4m3 : nearestInt8)(Math.fround(value / scale))
+        out[first + i] = Math.fround(code * scale)
+      })
+    }
+  }
+  return out
+}
+
+interface Setting {
+  m: number
+  x: FloatDType
+  out: FloatDType
+  bias: FloatDType | null
+  gap: number
+}
+
+/** `rounds`: whether the device may round weight and quantised x to a 16-bit dtype of x. */
+function linearCase(one: WeightCase, { m, x, out, bias, gap }: Setting, rounds: boolean): OpCase {
+  const [n, k] = one.shape
+  const name = `${m} rows of ${x}${bias ? ` + ${bias}` : ''} → ${out}, gap ${gap} · ${weightName(one)}`
+  return lazyCase(name, (random) => {
+    const { stored, numbers } = makeWeight(one, random)
+    const inputs = random.values(m * k, x)
+    inputs.fill(0, 0, Math.min(k, 160)) // a group of zeros
+    const biases = bias ? random.values(n, bias) : null
+    const used = one.activations ? quantizedInput(inputs, k, one.codeType, one.activations) : inputs
+    const sizes = reference.linear(used.map(Math.abs), numbers.map(Math.abs), null, [m, n, k])
+    const most = sizes.reduce((a, b) => Math.max(a, b), 0)
+    const rounding = rounds && x !== 'fp32' ? 2 * unit[x] : 0
+    return {
+      run(device) {
+        using scope = new Scope(device)
+        using weight = QuantizedWeight.upload(device, stored)
+        const placed = scope.matrix(out, m, n, null, gap)
+        const left = scope.matrix(x, m, k, inputs, gap)
+        quantizedLinear(
+          placed.view,
+          left.view,
+          weight,
+          biases ? scope.vector(bias!, biases) : undefined,
+        )
+        return { out: placed.read() }
+      },
+      reference: () => ({ out: reference.linear(used, numbers, biases, [m, n, k]) }),
+      tolerance: { relative: unit[out] + 2 ** -21, absolute: most * (rounding + 2 ** -21) },
+    }
+  })
+}
+
+const activations: readonly WeightCase[] = (['i8', 'e4m3'] as const).flatMap((codeType) =>
+  [
+    { scaling: 'token' } as const,
+    { scaling: 'static', inputScale: 0.0123 } as const,
+    { scaling: 'group', group: 128 } as const,
+  ].flatMap((how): WeightCase[] => [
+    { layout: 'rows', codeType, shape: [70, 320], scaleType: 'bf16', activations: how },
+    {
+      ...{ layout: 'rows', codeType, shape: [33, 203], groupRows: 16, groupColumns: 128 },
+      ...{ scaleType: 'fp32', activations: how },
+    },
+  ]),
+)
+
+/** Every weight with few and many rows; odd sizes, gaps and dtypes in turn. */
+export function quantizedLinearCases(rounds: boolean): OpCase[] {
+  const cases: OpCase[] = []
+  const all = [...weightCases, ...activations]
+  all.forEach((one, index) => {
+    for (const m of [1, 5, 17, 70]) {
+      const turn = index + m
+      const setting: Setting = {
+        m,
+        x: floats[turn % 3]!,
+        out: floats[(turn + index) % 3]!,
+        bias: turn % 2 === 0 ? floats[index % 3]! : null,
+        gap: turn % 4 === 0 ? 3 : 0,
+      }
+      cases.push(linearCase(one, setting, rounds))
+    }
+  })
+  return cases
+}
