@@ -14,7 +14,7 @@ const orNull = (test) => (value) => value === null || test(value)
 const isReference = (value) =>
   typeof value === 'object' && isText(value.name) && isNumber(value.value)
 
-/** floor: below it an issue is not done. goal: what we aim at. peer, limit: { name, value } of the same run. */
+/** floor: below it an issue is not done. goal: what we aim at. peer, limit: { name, value }. */
 const fields = {
   area: isText,
   case: isText,
@@ -89,7 +89,8 @@ function render(rows) {
     '',
     'Rendered from `performance.json` by `npm run performance`; every figure carries its machine, date and',
     'commit. The floor is what an issue demands, the goal what it aims at; a peer or a physical limit was',
-    'measured in the same run, and the share beside it is ours of theirs (for a time: theirs of ours).',
+    'measured in the same run, unless the peer is `quoted` (its best public figure on an H200), and the share',
+    'beside it is ours of theirs (for a time: theirs of ours).',
     '',
   ]
   const areas = [...new Set(rows.map(({ area }) => area))]

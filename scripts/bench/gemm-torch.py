@@ -1,0 +1,26 @@
+"""PyTorch's F.linear (cuBLAS) on the bf16 cases of bench:gemm, weights rotated so that each is read from memory.
+
+    python3 scripts/bench/gemm-torch.py [--only TEXT]...
+
+Needs torch with CUDA.
+"""
+
+from torch.nn.functional import linear
+
+from torch_replay import asked, cold_rotation, replay_microseconds, report, uniform
+
+# name, rows, columns, depth, unit
+CASES = [
+    ("bf16 4096x4096x4096", 4096, 4096, 4096, "TFLOP/s"),
+    ("bf16 8192x8192x8192", 8192, 8192, 8192, "TFLOP/s"),
+    ("bf16 256x4096x4096", 256, 4096, 4096, "µs"),
+    ("bf16 8192x8192, M=1", 1, 8192, 8192, "µs"),
+    ("bf16 8192x8192, M=16", 16, 8192, 8192, "µs"),
+    ("bf16 8192x8192, M=64", 64, 8192, 8192, "µs"),
+]
+
+for name, rows, columns, depth, unit in asked(CASES):
+    x = uniform(rows, depth)
+    weights = [uniform(columns, depth) for _ in range(cold_rotation(columns * depth * 2))]
+    time = replay_microseconds(len(weights), lambda turn: linear(x, weights[turn]))
+    report(name, "cuBLAS", time if unit == "µs" else 2 * rows * columns * depth / time * 1e-6, unit)

@@ -1,0 +1,66 @@
+#include "scripts/bench/native/gemm_operands.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "scripts/bench/native/replay.h"
+#include "scripts/bench/native/values.h"
+
+namespace octavo::bench {
+
+namespace {
+
+constexpr int64_t kGuardRows = 128;  // the largest tile
+constexpr int64_t kSamples = 256;
+
+size_t elements(int64_t rows, int64_t columns) { return static_cast<size_t>(rows * columns); }
+
+}  // namespace
+
+GemmOperands::GemmOperands(const GemmCase& of, cudaStream_t stream)
+    : case_(of),
+      weights_(coldRotation(static_cast<size_t>(of.weightBytes()))),
+      x_(elements(of.rows + kGuardRows, of.depth)),
+      weight_(elements(of.columns * weights_ + kGuardRows, of.depth)),
+      out_(elements(of.rows + kGuardRows, of.columns)) {
+  for (DeviceArray<uint16_t>* array : {&x_, &weight_, &out_}) array->fill(kPoison);
+  fillUniform(x_.data(), elements(of.rows, of.depth), 1, stream);
+  fillUniform(weight_.data(), elements(of.columns * weights_, of.depth), 2, stream);
+}
+
+Matrix GemmOperands::weight(int turn) const {
+  return {weight_.data() + turn * elements(case_.columns, case_.depth), DType::kBF16, case_.columns, case_.depth,
+          case_.depth};
+}
+
+bool GemmOperands::isGuardWhole() const {
+  const size_t first = elements(case_.rows, case_.columns);
+  const std::vector<uint16_t> guard = out_.copy(first, out_.count() - first);
+  return std::all_of(guard.begin(), guard.end(), [](uint16_t bits) { return bits == 0xffff; });
+}
+
+double GemmOperands::error(int turn) const {
+  if (!isGuardWhole()) return std::numeric_limits<double>::quiet_NaN();
+  const size_t weightStart = turn * elements(case_.columns, case_.depth);
+  double worst = 0;
+  for (int64_t i = 0; i < kSamples; ++i) {
+    const int64_t row = i * (case_.rows - 1) / (kSamples - 1);  // the first, the last and some between
+    const int64_t column = i * 7919 % case_.columns;
+    const std::vector<uint16_t> a = x_.copy(elements(row, case_.depth), case_.depth);
+    const std::vector<uint16_t> b = weight_.copy(weightStart + elements(column, case_.depth), case_.depth);
+    double sum = 0, magnitude = 0;
+    for (size_t k = 0; k < a.size(); ++k) {
+      const double product = double{bf16ToFloat(a[k])} * bf16ToFloat(b[k]);
+      sum += product;
+      magnitude += std::abs(product);
+    }
+    const double found = bf16ToFloat(out_.copy(elements(row, case_.columns) + column, 1)[0]);
+    const double error = std::abs(found - sum) / magnitude;
+    if (std::isnan(error)) return error;
+    worst = std::max(worst, error);
+  }
+  return worst;
+}
+
+}  // namespace octavo::bench

@@ -1,0 +1,14 @@
+// Random operands.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace octavo::bench {
+
+/** bf16, uniform in ±√3: mean 0, variance 1. The same for the same seed. */
+void fillUniform(uint16_t* values, size_t count, uint32_t seed, cudaStream_t stream);
+
+}  // namespace octavo::bench
