@@ -28,16 +28,24 @@ function tryAllocate(memory: Memory, bytes: number): number | null {
   }
 }
 
-/** Takes all but so many bytes, in as few pieces as the driver gives them; the result gives them back. */
+/**
+ * Takes all but so many bytes, in as few pieces as the driver gives them; the result gives them back. The device is asked
+ * once: a full one may not even tell.
+ */
 export function fillDevice(memory: Memory, device: DeviceName, leave: number): () => void {
   const pieces: number[] = []
-  let largest = Infinity
-  for (;;) {
-    const bytes = Math.floor(Math.min(largest, freeOn(memory, device) - leave) / page) * page
+  let wanted = freeOn(memory, device) - leave
+  let largest = wanted
+  while (largest >= page) {
+    const bytes = Math.floor(Math.min(largest, wanted) / page) * page
     if (bytes < page) break
     const piece = tryAllocate(memory, bytes)
-    if (piece === null) largest = bytes / 2
-    else pieces.push(piece)
+    if (piece === null) {
+      largest = bytes / 2
+    } else {
+      pieces.push(piece)
+      wanted -= bytes
+    }
   }
   return () => {
     for (const piece of pieces) memory.free(piece)
