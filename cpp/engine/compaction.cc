@@ -77,12 +77,15 @@ void Engine::State::tidyWhenIdle(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-/** After the device refused a page: as much again as it has free by now. While nothing runs, no step would come. */
+/**
+ * After the device refused a page: as much again as it has free by now. Tried seldom, for a device that refuses again
+ * takes its time; but while a request waits for that alone, no step would come.
+ */
 void Engine::State::recoverCapacity() {
   BlockPool& pool = cache->pool();
   if (pool.capacity() == pool.total()) return;
   if (nextCapacityTry == 0) nextCapacityTry = step + kCapacityTry;
-  if (!scheduler->running().empty() && step < nextCapacityTry) return;
+  if (!scheduler->isShort() && step < nextCapacityTry) return;
   nextCapacityTry = 0;
   pool.raiseCapacity(allocator->device().memoryUse().freeBytes);
 }

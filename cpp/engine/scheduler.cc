@@ -73,6 +73,10 @@ void Scheduler::admitWaiting(StepPlan& plan, Budget& budget, uint64_t fence, int
   }
 }
 
+bool Scheduler::isShort() const {
+  return running_.empty() && !waiting_.empty() && waiting_.front()->promisedBlocks > sessions_.pool().capacity();
+}
+
 bool Scheduler::fits(const Request& request) const {
   return static_cast<int32_t>(running_.size()) < limits_.maxSequences &&
          promised_ + request.promisedBlocks <= sessions_.pool().capacity();

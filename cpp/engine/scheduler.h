@@ -45,6 +45,8 @@ class Scheduler {
   bool isAdmitting() const { return admitting_; }
 
   const std::vector<Request*>& running() const { return running_; }
+  /** Nothing runs, and the pool's capacity is all that keeps the next request waiting. */
+  bool isShort() const;
   const std::deque<Request*>& waiting() const { return waiting_; }
   int64_t promisedBlocks() const { return promised_; }
   /** Throws kInternal when promises and what runs disagree. */

@@ -189,7 +189,6 @@ __device__ __forceinline__ void attend(const Arguments& a, const CUtensorMap* ma
   source.close();
 }
 
-/** Of the code that this is compiled to: the kernel of the other source is left empty. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 constexpr bool kHasTensorCopies = true;
 #else
@@ -199,7 +198,7 @@ constexpr bool kHasTensorCopies = false;
 template <DType kType, int kDim, int kTiles, typename Source>
 __global__ void __launch_bounds__(Source::Shape::kWarps * 32, 1)
     splitKernel(const __grid_constant__ Arguments a, const __grid_constant__ CUtensorMap map) {
-  if constexpr (Source::kTensor == (kHasTensorCopies && kDim % 64 == 0)) {
+  if constexpr (!Source::kTensor || kHasTensorCopies) {  // else never launched
     extern __shared__ uint8_t shared[];
     using Shape = typename Source::Shape;
     int warp = threadIdx.x / 32;
