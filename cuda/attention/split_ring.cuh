@@ -18,8 +18,12 @@ struct Ring {
   static constexpr int kStageBytes = 2 * Rows::kBytes;
   static constexpr int kTailBytes = 128;  // barriers
   static constexpr int kWarpBytes = ((kTensor ? 227 : 163) << 10) / kWarps / 1024 * 1024;
+  /** A piece of the most query rows; with less room than that pieces are read where they lie. */
+  static constexpr int kPieceBytes = (kDim / 16 + 1) * (kDim == 64 || kDim == 128 ? 2 : 1) * 32 * 16;
   static constexpr int kFit = (kWarpBytes - kTailBytes) / kStageBytes;
-  static constexpr int kStages = kFit < 5 ? kFit : 5;
+  static constexpr int kMost = kFit < 5 ? kFit : 5;
+  static constexpr bool kLeavesRoom = kWarpBytes - kTailBytes - kMost * kStageBytes >= kPieceBytes;
+  static constexpr int kStages = kLeavesRoom || kMost <= 3 ? kMost : kMost - 1;
   static constexpr int kLandingBytes = kWarpBytes - kTailBytes - kStages * kStageBytes;
   static constexpr int kBytes = kWarps * kWarpBytes + 1024;  // swizzled rows start at a multiple of 1024
 };

@@ -182,16 +182,18 @@ struct Combine {
   }
 
   __device__ __forceinline__ void run(const Pieces& pieces, const Landing& landing) {
-    const int count = pieces.count(), vectors = slots.bytes() / 16;
-    const int fit = landing.bytes / slots.bytes(), batch = fit < 8 ? fit : min(32, fit / 8 * 8);
+    const int count = pieces.count(), vectors = slots.bytes() / 16, fit = landing.bytes / slots.bytes();
+    const int batch = fit < 8 ? max(fit, 1) : min(32, fit / 8 * 8);
 #pragma unroll 1
     for (int first = 0; first < count; first += batch) {
       int index = first + threadIdx.x % 32, size = min(batch, count - first);
       int slot = pieces.slot(min(index, count - 1), slots.a.slots);
-      fetch(landing, slot, size);
+      const float4* fetched = landing.at;
+      if (fit > 0) fetch(landing, slot, size);
+      else fetched = slots.at(__shfl_sync(0xffffffffu, slot, 0));  // read where it lies: nobody read it before
 #pragma unroll 1
       for (int eight = 0; eight < size; eight += 8) {
-        const float4* at = landing.at + eight * vectors;
+        const float4* at = fetched + eight * vectors;
         findScales(at + row * vectors, eight + row < size);
 #pragma unroll 2
         for (int i = 0; i < min(8, size - eight); ++i) fold(at + i * vectors, i);
