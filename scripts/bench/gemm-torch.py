@@ -1,4 +1,4 @@
-"""PyTorch's F.linear (cuBLAS) on the bf16 cases of bench:gemm, weights rotated so that each is read from memory.
+"""PyTorch's F.linear (cuBLAS) in bf16 on cases of bench:gemm, weights rotated so that each is read from memory.
 
     python3 scripts/bench/gemm-torch.py [--only TEXT]...
 
@@ -17,10 +17,11 @@ CASES = [
     ("bf16 8192x8192, M=1", 1, 8192, 8192, "µs"),
     ("bf16 8192x8192, M=16", 16, 8192, 8192, "µs"),
     ("bf16 8192x8192, M=64", 64, 8192, 8192, "µs"),
+    ("W3A16 8192x8192, M=16", 16, 8192, 8192, "µs"),  # its bar is a share of bf16
 ]
 
 for name, rows, columns, depth, unit in asked(CASES):
     x = uniform(rows, depth)
     weights = [uniform(columns, depth) for _ in range(cold_rotation(columns * depth * 2))]
     time = replay_microseconds(len(weights), lambda turn: linear(x, weights[turn]))
-    report(name, "cuBLAS", time if unit == "µs" else 2 * rows * columns * depth / time * 1e-6, unit)
+    report(name, "cuBLAS bf16", time if unit == "µs" else 2 * rows * columns * depth / time * 1e-6, unit)

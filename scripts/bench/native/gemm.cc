@@ -2,7 +2,6 @@
 #include <cstdio>
 #include <string>
 
-#include "cuda/gemm/linear.h"
 #include "scripts/bench/native/card.h"
 #include "scripts/bench/native/gemm_operands.h"
 #include "scripts/bench/native/options.h"
@@ -14,16 +13,19 @@ namespace octavo::bench {
 
 namespace {
 
-void addFigures(Report& report, const GemmCase& of, double time, const Card& card, PlainRead& read) {
-  report.number("microseconds", time).number("bytes", of.weightBytes()).number("flops", of.flops());
+void addFigures(Report& report, const GemmCase& of, double time, size_t bytes, const Card& card, PlainRead& read) {
+  report.number("microseconds", time).number("bytes", static_cast<double>(bytes)).number("flops", of.flops());
   switch (of.figure) {
     case GemmFigure::kRate:
       report.number("value", of.flops() / time * 1e-6).text("unit", "TFLOP/s");
       report.limit(card.limitName(), card.tensorFlops * 1e-12);
       return;
-    case GemmFigure::kReadTime:
-      report.number("value", time).text("unit", "µs");
-      report.limit("plain read", read.microseconds(static_cast<size_t>(of.weightBytes())));
+    case GemmFigure::kTime:
+      report.number("value", time).text("unit", "µs").limit("plain read", read.microseconds(bytes));
+      return;
+    case GemmFigure::kReadShare:
+      report.number("value", read.microseconds(bytes) / time * 100).text("unit", "% of read");
+      report.limit("plain read", 100);
       return;
   }
 }
@@ -32,17 +34,16 @@ void addFigures(Report& report, const GemmCase& of, double time, const Card& car
 bool run(const GemmCase& of, const Card& card, PlainRead& read, cudaStream_t stream) {
   const cuda::DeviceTraits traits = of.forcesAmpere ? ampereTraits(card) : card.traits;
   const GemmOperands operands(of, stream);
-  const auto launch = [&](int turn) {
-    cuda::launchLinear(operands.out(), operands.x(), operands.weight(turn), {}, traits, stream);
-  };
-  const int last = operands.weights() - 1;
+  const GemmWeight& weight = operands.weight();
+  const auto launch = [&](int turn) { weight.launch(operands.out(), operands.x(), turn, traits, stream); };
+  const int last = weight.count() - 1;
   launch(last);
   cuda::check(cudaStreamSynchronize(stream), of.name.c_str());
   Report report(of.name);
   const double error = operands.error(last);
   report.number("error", error).number("tolerance", kGemmTolerance);
   const bool isRight = error <= kGemmTolerance;
-  if (isRight) addFigures(report, of, replayMicroseconds(operands.weights(), launch, stream), card, read);
+  if (isRight) addFigures(report, of, replayMicroseconds(weight.count(), launch, stream), weight.bytes(), card, read);
   report.print();
   return isRight;
 }

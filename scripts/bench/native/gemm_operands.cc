@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "scripts/bench/native/replay.h"
 #include "scripts/bench/native/values.h"
 
 namespace octavo::bench {
@@ -20,18 +19,12 @@ size_t elements(int64_t rows, int64_t columns) { return static_cast<size_t>(rows
 
 GemmOperands::GemmOperands(const GemmCase& of, cudaStream_t stream)
     : case_(of),
-      weights_(coldRotation(static_cast<size_t>(of.weightBytes()))),
+      weight_(of.codes ? codedWeight(of) : denseWeight(of, stream)),
       x_(elements(of.rows + kGuardRows, of.depth)),
-      weight_(elements(of.columns * weights_ + kGuardRows, of.depth)),
       out_(elements(of.rows + kGuardRows, of.columns)) {
-  for (DeviceArray<uint16_t>* array : {&x_, &weight_, &out_}) array->fill(kPoison);
+  x_.fill(kPoison);
+  out_.fill(kPoison);
   fillUniform(x_.data(), elements(of.rows, of.depth), 1, stream);
-  fillUniform(weight_.data(), elements(of.columns * weights_, of.depth), 2, stream);
-}
-
-Matrix GemmOperands::weight(int turn) const {
-  return {weight_.data() + turn * elements(case_.columns, case_.depth), DType::kBF16, case_.columns, case_.depth,
-          case_.depth};
 }
 
 bool GemmOperands::isGuardWhole() const {
@@ -40,18 +33,23 @@ bool GemmOperands::isGuardWhole() const {
   return std::all_of(guard.begin(), guard.end(), [](uint16_t bits) { return bits == 0xffff; });
 }
 
+std::vector<float> GemmOperands::inputRow(int64_t row) const {
+  std::vector<float> numbers;
+  for (uint16_t bits : x_.copy(elements(row, case_.depth), case_.depth)) numbers.push_back(bf16ToFloat(bits));
+  weight_->changeInput(numbers);
+  return numbers;
+}
+
 double GemmOperands::error(int turn) const {
   if (!isGuardWhole()) return std::numeric_limits<double>::quiet_NaN();
-  const size_t weightStart = turn * elements(case_.columns, case_.depth);
   double worst = 0;
   for (int64_t i = 0; i < kSamples; ++i) {
     const int64_t row = i * (case_.rows - 1) / (kSamples - 1);  // the first, the last and some between
     const int64_t column = i * 7919 % case_.columns;
-    const std::vector<uint16_t> a = x_.copy(elements(row, case_.depth), case_.depth);
-    const std::vector<uint16_t> b = weight_.copy(weightStart + elements(column, case_.depth), case_.depth);
+    const std::vector<float> a = inputRow(row), b = weight_->row(turn, column);
     double sum = 0, magnitude = 0;
     for (size_t k = 0; k < a.size(); ++k) {
-      const double product = double{bf16ToFloat(a[k])} * bf16ToFloat(b[k]);
+      const double product = double{a[k]} * b[k];
       sum += product;
       magnitude += std::abs(product);
     }

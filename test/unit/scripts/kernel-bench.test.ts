@@ -104,9 +104,9 @@ describe.each(['attention', 'gemm'])('the bars of %s', (area) => {
 
   it('hold every case of the native program', () => {
     // The names as the C++ sources build them: those that are literal.
-    const file = { attention: 'attention_case.cc', gemm: 'gemm_case.h' }[area] as string
+    const file = { attention: 'attention_case.cc', gemm: 'gemm_case.cc' }[area] as string
     const source = readFileSync(join(bench, 'native', file), 'utf8')
-    const literal = [...source.matchAll(/"((?:decode|prefill|bf16|A100 path:) [^"]*)"/g)]
+    const literal = [...source.matchAll(/"((?:decode|prefill|bf16|W4A16|A100 path:) [^"]*)"/g)]
       .map(([, name]) => name)
       .filter((name) => name !== undefined && !/( of | length |\dx)$/.test(name))
     expect(literal.length).toBeGreaterThan(5)
@@ -116,7 +116,9 @@ describe.each(['attention', 'gemm'])('the bars of %s', (area) => {
 
   it('hold every case of the PyTorch peers', () => {
     const source = readFileSync(join(bench, `${area}-torch.py`), 'utf8')
-    const named = [...source.matchAll(/\("((?:prefill|bf16|A100 path:) [^"]*)",/g)].map((m) => m[1])
+    const named = [...source.matchAll(/\("((?:prefill|bf16|W3A16|A100 path:) [^"]*)",/g)].map(
+      (m) => m[1],
+    )
     expect(named.length).toBeGreaterThan(5)
     const names = bars(area).map((bar) => bar.case)
     for (const name of named) expect(names).toContain(name)
@@ -135,7 +137,7 @@ it('prints ours beside a peer that ran and takes its share as the bar', () => {
   expect(status).toBe(0)
   expect(stdout).toContain('gemm on NVIDIA Test\n')
   expect(lineOf(stdout, square)).toMatch(/700 +750 \(cuBLAS\) +690 +765 +1070 .*floor met$/)
-  expect(lineOf(stdout, skinny)).toMatch(/36 +43\.5 \(cuBLAS, quoted\) +38 +34 .*floor met$/)
+  expect(lineOf(stdout, skinny)).toMatch(/36 +43\.5 \(cuBLAS bf16, quoted\) +38 +34 .*floor met$/)
   expect(lineOf(stdout, 'W4A16 8192x8192, M=1')).toMatch(/not yet$/)
   rows.forEach(checkRow)
   expect(rows).toMatchObject([
@@ -150,7 +152,7 @@ it('has no bar of a share of the peer where only a quoted figure is at hand', ()
   const { status, stdout, rows } = run('gemm', paths)
   expect(status).toBe(0)
   expect(stdout).toContain('no peer ran')
-  expect(rows).toMatchObject([{ floor: null, goal: null, peer: { name: 'cuBLAS, quoted' } }])
+  expect(rows).toMatchObject([{ floor: null, goal: null, peer: { name: 'cuBLAS bf16, quoted' } }])
 })
 
 it.each([
@@ -209,7 +211,7 @@ it('keeps ours where the peers fail', () => {
   })
   expect(status).toBe(0)
   expect(stderr).toMatch(/gemm-torch\.py ended with 1.*\n.*not a line of a benchmark: no JSON/)
-  expect(rows).toMatchObject([{ value: 700, peer: { name: 'cuBLAS, quoted' } }])
+  expect(rows).toMatchObject([{ value: 700, peer: { name: 'cuBLAS bf16, quoted' } }])
 })
 
 it('keeps what a program had measured before it died, and fails', () => {

@@ -1,0 +1,122 @@
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "cuda/quantized/quantized.h"
+#include "ops/cpu/dequantize.h"
+#include "scripts/bench/native/device_array.h"
+#include "scripts/bench/native/gemm_weight.h"
+#include "scripts/bench/native/replay.h"
+
+namespace octavo::bench {
+
+namespace {
+
+constexpr size_t kScaleAlignment = 256;
+
+/** Random codes that are numbers: e4m3 has two that are not. */
+std::vector<uint8_t> randomCodes(size_t bytes, CodeType type) {
+  std::mt19937_64 random(3);
+  std::vector<uint8_t> codes(bytes);
+  for (size_t i = 0; i + 8 <= bytes; i += 8) {
+    const uint64_t eight = random();
+    std::memcpy(codes.data() + i, &eight, sizeof eight);
+  }
+  if (type != CodeType::kE4M3) return codes;
+  for (uint8_t& code : codes) code = (code & 0x7f) == 0x7f ? code ^ 1 : code;
+  return codes;
+}
+
+/** Between 1/128 and 1/64. */
+std::vector<uint8_t> randomScales(size_t count, DType type) {
+  std::minstd_rand random(5);
+  std::vector<uint8_t> bytes(count * dtypeBytes(type));
+  for (size_t i = 0; i < count; ++i) {
+    const float scale = (1 + static_cast<float>(random() % 1024) / 1024) / 128;
+    const uint16_t half = floatToBf16(scale);
+    if (type == DType::kF32) std::memcpy(bytes.data() + i * sizeof scale, &scale, sizeof scale);
+    else std::memcpy(bytes.data() + i * sizeof half, &half, sizeof half);
+  }
+  return bytes;
+}
+
+class CodedWeight : public GemmWeight {
+ public:
+  CodedWeight(const GemmCase& of)
+      : format_(*of.codes),
+        matrix_(describe(of)),
+        codes_(randomCodes(static_cast<size_t>(matrix_.rows * matrix_.codeStride), format_.type)),
+        scales_(randomScales(scaleCount(), format_.scaleType)),
+        count_(coldRotation(bytes())),
+        stride_((codes_.size() + scales_.size() + kScaleAlignment - 1) / kScaleAlignment * kScaleAlignment),
+        copies_(stride_ * count_),
+        scratch_(LinearScratchLayout(DType::kBF16, of.rows, of.columns, of.depth, format_.activations.scaling).bytes) {
+    for (int turn = 0; turn < count_; ++turn) {
+      uint8_t* const to = copies_.data() + turn * stride_;
+      cuda::check(cudaMemcpy(to, codes_.data(), codes_.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
+      cuda::check(cudaMemcpy(to + codes_.size(), scales_.data(), scales_.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
+    }
+  }
+
+  int count() const override { return count_; }
+  size_t bytes() const override { return codes_.size() + scales_.size(); }
+
+  void launch(const Matrix& out, const Matrix& x, int turn, const cuda::DeviceTraits& traits,
+              cudaStream_t stream) const override {
+    const uint8_t* const copy = copies_.data() + turn * stride_;
+    cuda::launchQuantizedLinear(out, x, placed(copy, copy + codes_.size()), {}, {scratch_.data(), scratch_.bytes()},
+                                traits, stream);
+  }
+
+  std::vector<float> row(int, int64_t n) const override {
+    std::vector<float> numbers(static_cast<size_t>(matrix_.columns));
+    cpu::dequantizeRow(numbers.data(), placed(codes_.data(), scales_.data()), n, 0, matrix_.columns);
+    return numbers;
+  }
+
+  void changeInput(std::vector<float>& x) const override {
+    if (format_.activations.scaling == ActivationScaling::kNone) return;
+    cpu::quantizeRow(x.data(), matrix_.columns, format_.type, format_.activations);
+  }
+
+ private:
+  static QuantizedMatrix describe(const GemmCase& of) {
+    const CodedFormat& format = *of.codes;
+    QuantizedMatrix matrix;
+    matrix.codeType = format.type;
+    matrix.rows = of.columns;
+    matrix.columns = of.depth;
+    matrix.codeStride = QuantizedMatrix::strideOf(format.type, of.depth);
+    matrix.scaleType = format.scaleType;
+    matrix.groupRows = format.groupRows;
+    matrix.groupColumns = format.groupColumns > 0 ? format.groupColumns : static_cast<int32_t>(of.depth);
+    matrix.groups = (of.depth + matrix.groupColumns - 1) / matrix.groupColumns;
+    matrix.activations = format.activations;
+    return matrix;
+  }
+
+  size_t scaleCount() const {
+    return static_cast<size_t>((matrix_.rows + matrix_.groupRows - 1) / matrix_.groupRows * matrix_.groups);
+  }
+
+  QuantizedMatrix placed(const void* codes, const void* scales) const {
+    QuantizedMatrix matrix = matrix_;
+    matrix.codes = codes;
+    matrix.scales = scales;
+    return matrix;
+  }
+
+  CodedFormat format_;
+  QuantizedMatrix matrix_;                // its pointers are those of no copy
+  std::vector<uint8_t> codes_, scales_;  // on the host; every copy holds the same
+  int count_ = 0;
+  size_t stride_ = 0;                     // from copy to copy
+  DeviceArray<uint8_t> copies_;           // codes and scales of each
+  DeviceArray<char> scratch_;
+};
+
+}  // namespace
+
+std::unique_ptr<GemmWeight> codedWeight(const GemmCase& of) { return std::make_unique<CodedWeight>(of); }
+
+}  // namespace octavo::bench

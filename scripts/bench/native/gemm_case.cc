@@ -1,0 +1,51 @@
+#include "scripts/bench/native/gemm_case.h"
+
+namespace octavo::bench {
+
+namespace {
+
+using Figure = GemmFigure;
+
+const CodedFormat kW4 = {CodeType::kU4, DType::kBF16, 1, 128, {}};
+const CodedFormat kW3 = {CodeType::kU3, DType::kBF16, 1, 128, {}};
+const CodedFormat kFp8 = {CodeType::kE4M3, DType::kF32, 1, 0, {ActivationScaling::kToken, 0, 0}};
+const CodedFormat kFp8Blocks = {CodeType::kE4M3, DType::kF32, 128, 128, {ActivationScaling::kGroup, 128, 0}};
+const CodedFormat kInt8 = {CodeType::kI8, DType::kF32, 1, 0, {ActivationScaling::kToken, 0, 0}};
+
+GemmCase square(const std::string& format, Figure figure, int64_t rows, std::optional<CodedFormat> codes) {
+  return {format + " 8192x8192, M=" + std::to_string(rows), figure, rows, 8192, 8192, std::move(codes)};
+}
+
+void addDense(std::vector<GemmCase>& cases) {
+  cases.push_back({"bf16 4096x4096x4096", Figure::kRate, 4096, 4096, 4096, {}});
+  cases.push_back({"bf16 8192x8192x8192", Figure::kRate, 8192, 8192, 8192, {}});
+  cases.push_back({"bf16 256x4096x4096", Figure::kTime, 256, 4096, 4096, {}});
+  for (int64_t rows : {1, 16, 64}) cases.push_back(square("bf16", Figure::kTime, rows, {}));
+}
+
+void addCoded(std::vector<GemmCase>& cases) {
+  for (int64_t rows : {1, 16, 32, 64}) cases.push_back(square("W4A16", Figure::kTime, rows, kW4));
+  cases.push_back({"W4A16 4096x28672, M=1", Figure::kTime, 1, 28672, 4096, kW4});
+  cases.push_back({"W4A16 14336x4096, M=1", Figure::kTime, 1, 4096, 14336, kW4});
+  for (int64_t rows : {128, 256}) cases.push_back(square("W4A16", Figure::kTime, rows, kW4));
+  cases.push_back(square("W4A16", Figure::kRate, 4096, kW4));
+  cases.push_back(square("W3A16", Figure::kTime, 16, kW3));
+  for (int64_t rows : {1, 64, 256}) cases.push_back(square("FP8 channel/token", Figure::kTime, rows, kFp8));
+  cases.push_back(square("FP8 channel/token", Figure::kRate, 4096, kFp8));
+  for (int64_t rows : {16, 64, 128}) cases.push_back(square("FP8 blocks", Figure::kTime, rows, kFp8Blocks));
+  cases.push_back(square("FP8 blocks", Figure::kRate, 4096, kFp8Blocks));
+  cases.push_back(square("INT8 W8A8", Figure::kReadShare, 64, kInt8));
+}
+
+}  // namespace
+
+std::vector<GemmCase> gemmCases() {
+  std::vector<GemmCase> cases;
+  addDense(cases);
+  addCoded(cases);
+  cases.push_back({"A100 path: bf16 8192x8192x8192", Figure::kRate, 8192, 8192, 8192, {}, true});
+  cases.push_back({"A100 path: W4A16 8192x8192, M=16", Figure::kTime, 16, 8192, 8192, kW4, true});
+  return cases;
+}
+
+}  // namespace octavo::bench

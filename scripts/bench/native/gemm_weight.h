@@ -1,0 +1,35 @@
+// The weight of a case in device memory, in copies that take turns, and its rows as numbers.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <vector>
+
+#include "cuda/device/device_traits.h"
+#include "ops/tensor.h"
+#include "scripts/bench/native/gemm_case.h"
+
+namespace octavo::bench {
+
+class GemmWeight {
+ public:
+  virtual ~GemmWeight() = default;
+
+  /** As many as take turns without meeting in the L2. */
+  virtual int count() const = 0;
+  /** Of one copy: numbers, or codes and scales. */
+  virtual size_t bytes() const = 0;
+  /** out = x · weightᵀ with copy number `turn`, as the engine launches it. */
+  virtual void launch(const Matrix& out, const Matrix& x, int turn, const cuda::DeviceTraits& traits,
+                      cudaStream_t stream) const = 0;
+  /** Row n of copy number `turn`, in fp32, by the CPU's definition. */
+  virtual std::vector<float> row(int turn, int64_t n) const = 0;
+  /** What the product makes of a row of x first, where activations are quantised. */
+  virtual void changeInput(std::vector<float>&) const {}
+};
+
+std::unique_ptr<GemmWeight> denseWeight(const GemmCase& of, cudaStream_t stream);
+std::unique_ptr<GemmWeight> codedWeight(const GemmCase& of);
+
+}  // namespace octavo::bench
