@@ -35,6 +35,7 @@ export type {
   KvPages,
   KvReport,
   LedgerLine,
+  MappedReport,
   MemoryReport,
   RegionName,
   RegionReport,

@@ -34,7 +34,7 @@ export class QuantizedWeight implements Disposable {
   readonly device: Device
   readonly rows: number
   readonly columns: number
-  /** The addon's form of it. */
+  /** @internal The addon's form of it. */
   readonly native: NativeQuantizedWeight
   readonly #buffers: readonly DeviceBuffer[]
 
