@@ -1,12 +1,20 @@
 // Stops `npm pack` and `npm publish` where the package would carry no addon: it would install without a
 // word and fail at the first load. `npm run prebuilds` makes what is missing.
 'use strict'
-const { existsSync, readdirSync } = require('node:fs')
+const { existsSync, readdirSync, statSync } = require('node:fs')
 const { join } = require('node:path')
+
+/** A build that was broken off may leave an empty file. */
+function isAddon(path) {
+  const found = statSync(path)
+  return found.isFile() && found.size > 0
+}
 
 const folder = join(__dirname, '..', 'prebuilds')
 const addons = existsSync(folder)
-  ? readdirSync(folder, { recursive: true }).filter((name) => /octavo[^/\\]*\.node$/.test(name))
+  ? readdirSync(folder, { recursive: true }).filter(
+      (name) => /octavo[^/\\]*\.node$/.test(name) && isAddon(join(folder, name)),
+    )
   : []
 
 if (addons.length > 0) {

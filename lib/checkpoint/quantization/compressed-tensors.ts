@@ -1,11 +1,11 @@
 /** `quant_method: "compressed-tensors"`: groups of layers, each with a scheme of its own. */
 import { shorten, type Fields } from '../fields.js'
 import { compressedSchemeOf } from './compressed-scheme.js'
-import { expressionOf } from './module-rules.js'
+import { expressionOf, type ModuleMatch } from './module-rules.js'
 import type { Quantization, QuantizationScheme } from './scheme.js'
 
 /** A name of a layer, a regular expression behind "re:", or the class of all linear layers. */
-type Target = (module: string) => boolean
+type Target = ModuleMatch
 
 interface Group {
   /** By how precisely they name a layer: names, expressions, classes. */
@@ -61,8 +61,7 @@ function targetsOf(fields: Fields, key: string): Group['targets'] {
   const classes: Target[] = []
   for (const target of fields.optionalStrings(key) ?? []) {
     if (target.startsWith('re:')) {
-      const expression = expressionOf(fields.file, key, target.slice(3))
-      expressions.push((module) => expression.test(module))
+      expressions.push(expressionOf(fields.file, key, target.slice(3)))
     } else if (target === 'Linear') {
       classes.push(() => true)
     } else {

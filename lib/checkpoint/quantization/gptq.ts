@@ -1,6 +1,6 @@
 /** `quant_method: "gptq"`: bits packed along the inputs, per-layer rules in `dynamic`. */
 import { Fields, shorten } from '../fields.js'
-import { expressionOf } from './module-rules.js'
+import { expressionOf, type ModuleMatch } from './module-rules.js'
 import {
   groupSizes,
   noActivations,
@@ -23,7 +23,7 @@ const zeroOffsets: ReadonlyMap<string, 0 | 1> = new Map([
 ])
 
 interface Rule {
-  matches: RegExp
+  matches: ModuleMatch
   /** null: the layer is left as it is. */
   scheme: QuantizationScheme | null
 }
@@ -46,7 +46,7 @@ export function gptqOf(config: Fields): Quantization {
   return {
     method: 'gptq',
     schemeOf(module) {
-      const rule = rules.find(({ matches }) => matches.test(module))
+      const rule = rules.find(({ matches }) => matches(module))
       return rule === undefined ? general : rule.scheme
     },
   }

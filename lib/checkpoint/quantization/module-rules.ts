@@ -1,15 +1,37 @@
 /** Which layers a rule of a config means. */
+import { createContext, Script } from 'node:vm'
 import { OctavoError } from '../../errors.js'
 import { shorten } from '../fields.js'
 
-/** A Python regular expression that must match from the first character on, as `re.match` does. */
-export function expressionOf(file: string, key: string, pattern: string): RegExp {
-  try {
-    return new RegExp(`^(?:${pattern})`)
-  } catch (cause) {
-    const problem = `${file}: "${key}" has ${shorten(JSON.stringify(pattern))}`
-    const sentence = `${problem}, which is not a regular expression octavo can read`
+/** Whether a rule means the layer of that name. */
+export type ModuleMatch = (module: string) => boolean
+
+const longestMatchMs = 1000
+const context = createContext({ expression: /x/, text: '' })
+const script = new Script('expression.test(text)')
+
+/**
+ * A Python regular expression that must match from the first character on, as `re.match` does. One that backtracks
+ * without end is refused when it is used: nothing else stops it.
+ */
+export function expressionOf(file: string, key: string, pattern: string): ModuleMatch {
+  const refuse = (problem: string, cause: unknown): never => {
+    const sentence = `${file}: "${key}" has ${shorten(JSON.stringify(pattern))}, ${problem}`
     throw new OctavoError('OCTAVO_CHECKPOINT_INVALID', sentence, { cause })
+  }
+  let expression: RegExp
+  try {
+    expression = new RegExp(`^(?:${pattern})`)
+  } catch (cause) {
+    return refuse('which is not a regular expression octavo can read', cause)
+  }
+  return (module) => {
+    Object.assign(context, { expression, text: module })
+    try {
+      return script.runInContext(context, { timeout: longestMatchMs }) as boolean
+    } catch (cause) {
+      return refuse(`which was not done with ${shorten(module)} in ${longestMatchMs} ms`, cause)
+    }
   }
 }
 

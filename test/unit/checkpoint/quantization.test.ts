@@ -247,6 +247,11 @@ refuseConfig({ ...gptqConfig, group_size: null }, invalid, 'group_size" must be'
 refuseConfig({ ...gptqConfig, checkpoint_format: 'marlin' }, unsupported, 'is "marlin"')
 refuseConfig({ ...gptqConfig, pack_dtype: 'int16' }, unsupported, 'pack_dtype" is "int16"')
 refuseConfig({ ...gptqConfig, dynamic: { '+:(': {} } }, invalid, 'is not a regular expression')
+refuseConfig(
+  { ...gptqConfig, dynamic: { '-:([a-z_.0-9]+)+!': {} } },
+  invalid,
+  'which was not done with',
+)
 refuseConfig({ ...gptqConfig, dynamic: { '+:.*': { bits: 6 } } }, unsupported, '.bits" is 6')
 refuseConfig({ ...gptqConfig, dynamic: { '+:.*': 3 } }, invalid, 'must be an object')
 refuseConfig({ ...awqConfig, bits: 3 }, unsupported, 'bits" is 3', awq())

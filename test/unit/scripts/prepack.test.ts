@@ -37,10 +37,16 @@ it('stops and says what to do', () => {
 
 it('goes on where there is one, and names it', () => {
   mkdirSync(join(folder, 'prebuilds', 'linux-x64'), { recursive: true })
-  writeFileSync(join(folder, 'prebuilds', 'linux-x64', 'octavo.glibc.node'), '')
+  writeFileSync(join(folder, 'prebuilds', 'linux-x64', 'octavo.glibc.node'), 'an addon')
   const { status, stderr } = prepack()
   expect(status).toBe(0)
   expect(stderr).toContain(join('linux-x64', 'octavo.glibc.node'))
+})
+
+it('takes neither an empty file nor a folder for one', () => {
+  mkdirSync(join(folder, 'prebuilds', 'octavo.other.node'), { recursive: true })
+  writeFileSync(join(folder, 'prebuilds', 'octavo.node'), '')
+  expect(prepack().status).toBe(1)
 })
 
 it('goes on where one is not wanted', () => {
