@@ -1,21 +1,8 @@
 #include "model/linear_weight.h"
 
+#include "ops/tensor_parts.h"
+
 namespace octavo {
-
-namespace {
-
-Matrix columnsOf(const Matrix& out, int64_t first, int64_t count) {
-  char* const data = static_cast<char*>(out.data) + first * static_cast<int64_t>(dtypeBytes(out.dtype));
-  return {data, out.dtype, out.rows, count, out.stride};
-}
-
-Vector elementsOf(const Vector& bias, int64_t first, int64_t count) {
-  if (!bias.data) return {};
-  const char* const data = static_cast<const char*>(bias.data) + first * static_cast<int64_t>(dtypeBytes(bias.dtype));
-  return {data, bias.dtype, count};
-}
-
-}  // namespace
 
 void LinearWeight::multiply(Ops& ops, const Matrix& out, const Matrix& x, const Vector& bias,
                             const LinearScratch& scratch, Stream& stream) const {

@@ -3,23 +3,13 @@
 #include "base/error.h"
 #include "cuda/gemm/linear.h"
 #include "cuda/quantized/quantized.h"
+#include "ops/tensor_parts.h"
 
 namespace octavo::cuda {
 
 namespace {
 
 constexpr int64_t kFewRows = 16;  // up to here the codes are read as they are, beyond they become numbers first
-
-Matrix columnsOf(const Matrix& out, int64_t first, int64_t count) {
-  char* const data = static_cast<char*>(out.data) + first * static_cast<int64_t>(dtypeBytes(out.dtype));
-  return {data, out.dtype, out.rows, count, out.stride};
-}
-
-Vector elementsOf(const Vector& bias, int64_t first, int64_t count) {
-  if (!bias.data) return {};
-  const char* const data = static_cast<const char*>(bias.data) + first * static_cast<int64_t>(dtypeBytes(bias.dtype));
-  return {data, bias.dtype, count};
-}
 
 /** x after it was quantised, in the first part of the scratch. */
 Matrix quantizeInput(const Matrix& x, const QuantizedMatrix& weight, const LinearScratch& scratch,
