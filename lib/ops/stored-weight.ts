@@ -1,23 +1,11 @@
 /** A weight as a checkpoint stores it, checked before anything is uploaded. */
+import { codeBits, type CodeType } from '../code-type.js'
 import { OctavoError } from '../errors.js'
 import { OptionReader, show } from '../options/reader.js'
 import { bytesOf } from './dtype.js'
 import type { FloatDType } from './dtype.js'
 import { int32s } from './indices.js'
 import type { Int32s } from './indices.js'
-
-/** What codes are: unsigned integers of 2, 3, 4 or 8 bits, int8, or e4m3 numbers. */
-export type CodeType = 'u2' | 'u3' | 'u4' | 'u8' | 'i8' | 'e4m3'
-
-/** Bits of one code. */
-export const codeBits: Readonly<Record<CodeType, number>> = {
-  u2: 2,
-  u3: 3,
-  u4: 4,
-  u8: 8,
-  i8: 8,
-  e4m3: 8,
-}
 
 /**
  * What a product makes of a row of x first: `c · s` with `c = round(x / s)`, an int8 or e4m3 code as the weight has.

@@ -1,13 +1,8 @@
 /** `quant_method: "gptq"`: bits packed along the inputs, per-layer rules in `dynamic`. */
+import type { CodeType } from '../../code-type.js'
 import { Fields, shorten } from '../fields.js'
 import { expressionOf, type ModuleMatch } from './module-rules.js'
-import {
-  groupSizes,
-  noActivations,
-  type CodeType,
-  type Quantization,
-  type QuantizationScheme,
-} from './scheme.js'
+import { groupSizes, noActivations, type Quantization, type QuantizationScheme } from './scheme.js'
 
 const codeTypes: ReadonlyMap<number, CodeType> = new Map([
   [2, 'u2'],

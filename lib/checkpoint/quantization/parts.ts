@@ -1,9 +1,10 @@
 /** The tensors of a quantised layer, matched with what its scheme and its shape make them. */
+import { codeBits } from '../../code-type.js'
 import { OctavoError } from '../../errors.js'
 import type { NativeStoredTensor, NativeWeightPart } from '../../native.js'
 import { storedDTypes } from '../dtypes.js'
 import type { StoredTensor, TensorTable } from '../tensors.js'
-import { codeBits, type QuantizationScheme } from './scheme.js'
+import type { QuantizationScheme } from './scheme.js'
 
 const floats = ['F32', 'BF16', 'F16']
 

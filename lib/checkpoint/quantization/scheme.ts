@@ -1,9 +1,7 @@
 /** What the tensors of one linear layer are, as a quantisation config says. */
+import type { CodeType } from '../../code-type.js'
 
 export type QuantizationMethod = 'awq' | 'gptq' | 'compressed-tensors' | 'fp8'
-
-/** Codes as the runtime names them; see cpp/ops/quantized_matrix.h. */
-export type CodeType = 'u2' | 'u3' | 'u4' | 'u8' | 'i8' | 'e4m3'
 
 /** Names behind the module's; of several the first that is there counts. */
 export interface TensorNames {
@@ -39,16 +37,6 @@ export interface Quantization {
    * OCTAVO_UNSUPPORTED_MODEL for a setting of a single layer that octavo does not run.
    */
   schemeOf(module: string): QuantizationScheme | null
-}
-
-/** Bits of one code. */
-export const codeBits: Readonly<Record<CodeType, number>> = {
-  u2: 2,
-  u3: 3,
-  u4: 4,
-  u8: 8,
-  i8: 8,
-  e4m3: 8,
 }
 
 /** Weights alone are quantised. */
