@@ -20,6 +20,12 @@ AttentionScratchLayout layoutOf(const PagedAttention& attention) {
           attention.scratch.maxContextLength};
 }
 
+/** The line of slices (split_schedule.cuh) is counted in 32 bits; sequences that share blocks could exceed them. */
+bool fitsLine(const PagedAttention& attention, const AttentionScratchLayout& layout) {
+  const int64_t slices = ceilDivide(attention.batch.maxContextLength, split::kSliceKeys);
+  return slices * attention.batch.sequences * attention.cache.kvHeads * layout.shares < (int64_t{1} << 31);
+}
+
 int log2Of(int value) {
   int log = 0;
   while ((1 << log) < value) ++log;
@@ -30,10 +36,12 @@ int log2Of(int value) {
 
 bool canSplitDecode(const PagedAttention& attention) {
   const AttentionScratch& scratch = attention.scratch;
+  const AttentionScratchLayout layout = layoutOf(attention);
   return scratch.data != nullptr && attention.batch.sequences <= scratch.maxSequences &&
-         attention.batch.maxContextLength <= scratch.maxContextLength && layoutOf(attention).bytes > 0 &&
-         attention.query.dtype == attention.cache.dtype && attention.out.dtype == attention.cache.dtype &&
-         isChunked(attention.query) && isChunked(attention.cache.data, attention.cache.headDim, 0);
+         attention.batch.maxContextLength <= scratch.maxContextLength && layout.bytes > 0 &&
+         fitsLine(attention, layout) && attention.query.dtype == attention.cache.dtype &&
+         attention.out.dtype == attention.cache.dtype && isChunked(attention.query) &&
+         isChunked(attention.cache.data, attention.cache.headDim, 0);
 }
 
 void launchSplitDecode(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream) {
