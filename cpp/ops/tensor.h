@@ -42,6 +42,8 @@ struct KvCacheView {
   int32_t kvHeads = 0;
   int32_t blockSize = 0;  // tokens a block: 16, 32 or 64
   int32_t headDim = 0;
+
+  bool operator==(const KvCacheView&) const = default;
 };
 
 /** What the attention of a model has in common over its layers. */

@@ -52,6 +52,17 @@ CUtensorMap encode(const Tensor<kRank>& tensor) {
                                             std::to_string(static_cast<int>(result)) + ")");
 }
 
+CUtensorMap encodeCache(const KvCacheView& cache, int boxTokens) {
+  const auto rows = static_cast<cuuint64_t>(cache.kvHeads) * static_cast<cuuint64_t>(cache.blockSize);
+  const auto rowBytes = static_cast<cuuint64_t>(cache.headDim) * 2, boxes = rowBytes / (kBoxColumns * 2);
+  const auto planes = static_cast<cuuint64_t>(cache.blocks) * static_cast<cuuint64_t>(cache.layers) * 2;
+  return encode<4>({cache.data,
+                    cache.dtype,
+                    {kBoxColumns, rows, boxes, planes},
+                    {rowBytes, kBoxColumns * 2, rows * rowBytes},
+                    {kBoxColumns, static_cast<cuuint32_t>(boxTokens), static_cast<cuuint32_t>(boxes), 2}});
+}
+
 }  // namespace
 
 CUtensorMap tensorMapOf(const Matrix& matrix, int boxRows) {
@@ -62,15 +73,16 @@ CUtensorMap tensorMapOf(const Matrix& matrix, int boxRows) {
                     {kBoxColumns, static_cast<cuuint32_t>(boxRows)}});
 }
 
+// Every layer of every step asks for the same one. A map is a pure function of the view: it owns and outlives nothing.
 CUtensorMap cacheMapOf(const KvCacheView& cache, int boxTokens) {
-  const auto rows = static_cast<cuuint64_t>(cache.kvHeads) * static_cast<cuuint64_t>(cache.blockSize);
-  const auto rowBytes = static_cast<cuuint64_t>(cache.headDim) * 2, boxes = rowBytes / (kBoxColumns * 2);
-  const auto planes = static_cast<cuuint64_t>(cache.blocks) * static_cast<cuuint64_t>(cache.layers) * 2;
-  return encode<4>({cache.data,
-                    cache.dtype,
-                    {kBoxColumns, rows, boxes, planes},
-                    {rowBytes, kBoxColumns * 2, rows * rowBytes},
-                    {kBoxColumns, static_cast<cuuint32_t>(boxTokens), static_cast<cuuint32_t>(boxes), 2}});
+  struct Last { KvCacheView cache; int boxTokens = 0; CUtensorMap map; };
+  thread_local Last last;
+  if (last.boxTokens != boxTokens || last.cache != cache) {
+    last.map = encodeCache(cache, boxTokens);
+    last.cache = cache;
+    last.boxTokens = boxTokens;
+  }
+  return last.map;
 }
 
 }  // namespace octavo::cuda
