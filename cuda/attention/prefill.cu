@@ -68,21 +68,27 @@ __device__ __forceinline__ int64_t startOf(const Arguments& a, const PrefillWork
          static_cast<int64_t>(key % a.cache.blockSize) * a.cache.headDim;
 }
 
-/** A tile of keys (or values) of `plane`; zeros from the last key on, whatever the cache holds there. */
+/**
+ * A tile of keys or values; zeros from the last key on, whatever the cache holds there. `from`: of the lane's chunk and
+ * first row in a run that starts at 0.
+ */
 template <int kDim>
-__device__ __forceinline__ void copyTile(uint32_t to, const Arguments& a, const PrefillWork& work, int64_t plane,
-                                         const int64_t* starts, int tile) {
+__device__ __forceinline__ void copyTile(uint32_t to, const uint16_t* from, const Arguments& a, const int64_t* starts,
+                                         int rows) {
   constexpr int kChunks = kDim / kChunk, kPass = Shape<kDim>::kThreads / kChunks;
+  static_assert(kRun % kPass == 0);
   int chunk = threadIdx.x % kChunks, first = threadIdx.x / kChunks;
   bool hasChunk = chunk * kChunk < a.cache.headDim;
-  int rows = work.endKey() - tile * kKeys;
-  const uint16_t* cache = static_cast<const uint16_t*>(a.cache.data) + plane + chunk * kChunk;
+  to += swizzled<kDim>(first, chunk);
+  const int64_t step = hasChunk ? int64_t{kPass} * a.cache.headDim : 0;
 #pragma unroll
-  for (int i = 0; i < kKeys / kPass; ++i) {
-    int row = first + i * kPass;
-    bool valid = hasChunk && row < rows;
-    int64_t from = valid ? starts[row / kRun] + row % kRun * a.cache.headDim : -chunk * kChunk;
-    ptx::copyAsync(to + swizzled<kDim>(row, chunk), cache + from, valid);
+  for (int run = 0; run < kKeys / kRun; ++run) {
+    const uint16_t* source = hasChunk ? from + starts[run] : from;
+#pragma unroll
+    for (int i = 0; i < kRun / kPass; ++i) {
+      int row = run * kRun + i * kPass;
+      ptx::copyAsync(to + row * Shape<kDim>::kRowBytes, source + i * step, hasChunk && first + row < rows);
+    }
   }
 }
 
@@ -212,14 +218,21 @@ __global__ void __launch_bounds__(Shape<kDim>::kThreads, Shape<kDim>::kBlocks)
   PrefillWork work;
   // Late positions have the most keys: they start first.
   if (!findPrefillWork<kQueries, kKeys>(a.batch, a.window, gridDim.y - 1 - blockIdx.y, blockIdx.x, work)) return;
-  const int kvHead = work.head / a.groupSize;
+  // The lane's chunk of its first row, in a head's first block. Dims past the cache's are never read there.
+  constexpr int kChunks = kDim / kChunk;
+  const int chunk = threadIdx.x % kChunks * kChunk, firstRow = threadIdx.x / kChunks;
+  const uint16_t* const cache = static_cast<const uint16_t*>(a.cache.data) +
+                                work.head / a.groupSize * a.cache.headStride +
+                                (chunk < a.cache.headDim ? firstRow * a.cache.headDim + chunk : 0);
 
   // Copy 2 i is of the keys of the block's tile i, copy 2 i + 1 of its values; each has the ring's next slot.
   int copySlot = 0, slot = 0;
   auto copy = [&](int tile, int plane) {
     uint32_t to = ring + copySlot * S::kTileBytes;
-    int64_t from = (plane == 0 ? a.cache.keyStart : a.cache.valueStart) + kvHead * a.cache.headStride;
-    if (tile < work.endTile) copyTile<kDim>(to, a, work, from, starts + (tile & 1) * (kKeys / kRun), tile);
+    if (tile < work.endTile) {
+      const uint16_t* from = cache + (plane == 0 ? a.cache.keyStart : a.cache.valueStart);
+      copyTile<kDim>(to, from, a, starts + (tile & 1) * (kKeys / kRun), work.endKey() - tile * kKeys);
+    }
     ptx::commitCopies();
     copySlot = copySlot == kRing - 1 ? 0 : copySlot + 1;
   };

@@ -74,7 +74,7 @@ struct Shared {
       ptx::initBarrier(valuesEmpty + i * 8, kConsumers);
     }
     ptx::initBarrier(workFull, 1);
-    ptx::initBarrier(workEmpty, kConsumers + 3);  // and the warps that bring tiles, but for the one that deals
+    ptx::initBarrier(workEmpty, S::kThreads - 32);  // every thread but those of the warp that deals
     ptx::fenceBarriers();
   }
 };
@@ -228,8 +228,7 @@ __device__ __forceinline__ PrefillWork takeWork(const Shared<S>& shared, uint32_
   ptx::waitBarrier(shared.workFull, parity);
   parity ^= 1;
   PrefillWork work = *shared.work;
-  __syncwarp();
-  if (threadIdx.x % 32 == 0) ptx::arrive(shared.workEmpty);
+  ptx::arrive(shared.workEmpty);
   return work;
 }
 
