@@ -48,7 +48,7 @@ AttentionScratchLayout::AttentionScratchLayout(const AttentionShape& shape, int3
   slots = partsOf(maxContextLength);
   counterBytes = static_cast<size_t>(ceilDivide(int64_t{maxSequences} * shape.kvHeads * shares * 4, 256) * 256);
   slotBytes = static_cast<size_t>(vectorsOf(headShare, shape.headDim) * kVectorBytes);
-  bytes = counterBytes + slotBytes * static_cast<size_t>(workers) * static_cast<size_t>(slots);
+  bytes = kItemBytes + counterBytes + slotBytes * static_cast<size_t>(workers) * static_cast<size_t>(slots);
 }
 
 }  // namespace octavo

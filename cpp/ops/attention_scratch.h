@@ -7,8 +7,9 @@
 namespace octavo {
 
 /**
- * Counters, then slots. Query heads of one KV head are worked on `headShare` at a time; a worker is a warp, and has a
- * slot for each part that a context may be cut into.
+ * The counter by which prefill deals its items (kItemBytes), then, for decodes, counters and slots. Query heads of one
+ * KV head are worked on `headShare` at a time; a worker is a warp, and has a slot for each part that a context may be
+ * cut into.
  */
 struct AttentionScratchLayout {
   int32_t headShare = 0, shares = 0;  // query heads in one item, items a KV head
@@ -19,6 +20,8 @@ struct AttentionScratchLayout {
   /** Of `shape` and the limits of AttentionScratch. */
   AttentionScratchLayout(const AttentionShape& shape, int32_t maxSequences, int32_t maxContextLength);
 
+  /** At the start whatever the shape, so that layers of several shapes may share a scratch. */
+  static constexpr size_t kItemBytes = 256;
   /** Warps of a multiprocessor, and multiprocessors, that work at most. */
   static constexpr int32_t warps(int32_t headDim) { return headDim <= 64 ? 8 : 4; }
   static constexpr int32_t kMultiprocessors = 144;

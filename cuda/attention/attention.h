@@ -41,15 +41,15 @@ void launchSplitDecode(const PagedAttention& attention, const DeviceTraits& trai
 void launchDecodeAttention(const PagedAttention& attention, bool everyToken, const DeviceTraits& traits,
                            cudaStream_t stream);
 
-/** True where the tensor-core kernel applies: one 16-bit dtype, head dim a multiple of 8, aligned. */
+/** True where the tensor-core kernel applies: one 16-bit dtype, head dim a multiple of 8, aligned, a positive scale. */
 bool canPrefillOnTensorCores(const PagedAttention& attention);
 
-/** A block 64 query tokens of a head, for sequences with at least two query tokens. */
+/** A block 128 query tokens of a head, for sequences with at least two query tokens. */
 void launchPrefillAttention(const PagedAttention& attention, cudaStream_t stream);
 
-/** True where the Hopper kernel applies besides: sm_90a code is loaded, head dim 64 or 128. */
+/** True where the Hopper kernel applies besides: sm_90a code is loaded, head dim 64, 128 or 256. */
 bool canPrefillWide(const PagedAttention& attention, const DeviceTraits& traits);
-/** 128 query tokens of a head at a time, for sequences with at least two query tokens. */
+/** 128 query tokens of a head (192 of head dim 64) at a time, for sequences with at least two query tokens. */
 void launchWidePrefill(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream);
 
 }  // namespace octavo::cuda

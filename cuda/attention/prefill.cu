@@ -1,29 +1,27 @@
-// Attention of prompt chunks over the paged cache on the tensor cores (Dao, FlashAttention-2, 2023).
+// Attention of prompt chunks over the paged cache on the tensor cores of any card (Dao, FlashAttention-2, 2023).
 //
-// A block takes 64 query tokens of one head of one sequence, a warp 16 of them; keys and values come in
-// tiles of 64 (32 for head dims above 128), double-buffered by cp.async, and are addressed through the block
-// table row by row. Scores, maximum, sum and output are fp32. The weights enter the second product as two
-// 16-bit numbers each, value and remainder, so that nothing is rounded to 16 bits on the way. Tiles of keys
-// are cut at multiples of the tile from key 0, so a row's result depends on its own position and keys alone;
-// tiles a row does not see change nothing in it.
+// A block takes 128 query tokens of one head, a warp 32 of them (16 where the head dim leaves no registers for more):
+// the more rows share a fragment of keys, the less shared memory is read. Keys and values come in tiles of 64 through
+// a ring of three by cp.async: while one is multiplied, the next two are under way. Scores, sums and output are fp32,
+// weights are rounded to 16 bits for the second product. Tiles are cut at multiples of 64 from key 0 and taken in
+// ascending order: a row's result depends on its position and keys alone; tiles it does not see change nothing in it.
 //
-// Measured on an H200, bf16, 32 query and 8 KV heads of 128, 2026-11-29, causal half counted: 2048 tokens
-// 0.38 ms (91 TFLOP/s), 8192 tokens 5.5 ms (101 TFLOP/s); with the weights rounded to 16 bits 95 and 107.
-// Naive was the decode kernel for every token. Next rung: wgmma and TMA.
+// Measured on an H200, bf16, causal half counted, 2026-11-30, TFLOP/s: 8192 tokens, 32 query and 32 KV heads of 128 276,
+// 64 and 8 heads 305; 16384 tokens of dim 64 257, of 256 274. 255 registers (dim 64: 231, 256: 251), no spills. With 64
+// rows a block, 16 a warp, and the weights as two 16-bit numbers each, it was 101. Next rung: wgmma and TMA.
 #include "cuda/attention/attention.h"
-#include "cuda/attention/cache_layout.cuh"
+#include "cuda/attention/prefill_softmax.cuh"
+#include "cuda/attention/prefill_work.cuh"
 #include "cuda/device/alignment.h"
-#include "cuda/device/floats.cuh"
 #include "cuda/device/shared_memory.h"
 #include "cuda/ptx/warp_mma.cuh"
 
 namespace octavo::cuda {
 namespace {
 
-constexpr int kQueries = 64;  // query tokens a block
-constexpr int kWarps = 4;
-constexpr int kThreads = kWarps * 32;
-constexpr float kLog2E = 1.4426950408889634f;
+constexpr int kQueries = 128, kKeys = 64;
+constexpr int kRun = 16;  // consecutive keys that always lie in one cache block
+constexpr int kRing = 3;
 
 struct Arguments {
   Heads out, query;
@@ -32,51 +30,29 @@ struct Arguments {
   float scaleLog2;
   int32_t window;
   int32_t groupSize;
+  bool storesPairs;  // the output is of 16 bits and aligned
 };
 
-/** One block's queries: tokens [first, first + rows) of a sequence, the first at `position`. */
-struct Work {
-  int64_t first;
-  int rows, position;
-  int head, kvHead;
-  const int32_t* blocks;
+/** Tiles of 16 rows a warp; warps; and what lies in shared memory: queries, the ring, starts of runs of two tiles. */
+template <int kDim>
+struct Shape {
+  static constexpr int kTiles = kDim > 128 ? 1 : 2, kWarps = kQueries / (16 * kTiles), kThreads = kWarps * 32;
+  static constexpr int kRowBytes = kDim * 2, kTileBytes = kKeys * kRowBytes, kQueryBytes = kQueries * kRowBytes;
+  static constexpr int kBytes = kQueryBytes + kRing * kTileBytes + 2 * (kKeys / kRun) * 8;
+  static constexpr int kBlocks = kDim > 128 ? 1 : 2;  // a multiprocessor
 };
 
-/**
- * Blocks are numbered so that sequence s owns numbers queryStart[s] / 64 + s and up: always enough for its
- * queries, and found by a binary search. False for a number past the end of its sequence's queries.
- */
-__device__ __forceinline__ bool findWork(const Arguments& a, Work& work) {
-  int number = gridDim.y - 1 - blockIdx.y;  // late positions have the most keys: they start first
-  int low = 0, high = a.batch.sequences - 1;
-  while (low < high) {
-    int middle = (low + high + 1) / 2;
-    if (a.batch.queryStart[middle] / kQueries + middle <= number) low = middle;
-    else high = middle - 1;
-  }
-  int start = a.batch.queryStart[low], length = a.batch.queryStart[low + 1] - start;
-  int offset = (number - start / kQueries - low) * kQueries;
-  if (length < 2 || offset >= length) return false;
-  work.first = start + offset;
-  work.rows = min(kQueries, length - offset);
-  work.position = a.batch.contextLength[low] - length + offset;
-  work.head = blockIdx.x;
-  work.kvHead = work.head / a.groupSize;
-  work.blocks = a.batch.blockTable + static_cast<int64_t>(low) * a.batch.tableStride;
-  return true;
-}
-
-/** Tiles in shared memory have kDim columns; the 16-byte chunks of a row are XOR-swizzled by the row. */
+/** The 16-byte chunks of a row are XOR-swizzled by the row. */
 template <int kDim>
 __device__ __forceinline__ uint32_t swizzled(int row, int chunk) {
   return static_cast<uint32_t>(row * kDim * 2 + ((chunk & ~7) | ((chunk ^ row) & 7)) * 16);
 }
 
 template <int kDim>
-__device__ __forceinline__ void copyQueries(uint32_t to, const Arguments& a, const Work& work) {
+__device__ __forceinline__ void copyQueries(uint32_t to, const Arguments& a, const PrefillWork& work) {
   const uint16_t* query = static_cast<const uint16_t*>(a.query.data) + static_cast<int64_t>(work.head) * a.query.dim;
-#pragma unroll
-  for (int i = threadIdx.x; i < kQueries * kDim / kChunk; i += kThreads) {
+#pragma unroll 4
+  for (int i = threadIdx.x; i < kQueries * kDim / kChunk; i += Shape<kDim>::kThreads) {
     int row = i / (kDim / kChunk), chunk = i % (kDim / kChunk);
     bool valid = row < work.rows && chunk * kChunk < a.query.dim;
     ptx::copyAsync(to + swizzled<kDim>(row, chunk),
@@ -84,203 +60,230 @@ __device__ __forceinline__ void copyQueries(uint32_t to, const Arguments& a, con
   }
 }
 
-/** Keys (or values) [first, first + kKeys); zeros from `end` on, whatever the cache holds there. */
-template <int kDim, int kKeys>
-__device__ __forceinline__ void copyKeys(uint32_t to, const Arguments& a, const Work& work, int64_t plane, int first,
-                                         int end) {
-  const uint16_t* cache = static_cast<const uint16_t*>(a.cache.data) + plane + work.kvHead * a.cache.headStride;
+/** Where run `run` of a tile starts in the keys of a KV head, in elements. */
+__device__ __forceinline__ int64_t startOf(const Arguments& a, const PrefillWork& work, int tile, int run) {
+  int key = tile * kKeys + run * kRun;
+  if (key >= work.endKey()) return 0;
+  return work.blockAt(a.batch, key / a.cache.blockSize) * a.cache.blockStride +
+         static_cast<int64_t>(key % a.cache.blockSize) * a.cache.headDim;
+}
+
+/**
+ * A tile of keys or values; zeros from the last key on, whatever the cache holds there. `from`: of the lane's chunk and
+ * first row in a run that starts at 0.
+ */
+template <int kDim>
+__device__ __forceinline__ void copyTile(uint32_t to, const uint16_t* from, const Arguments& a, const int64_t* starts,
+                                         int rows) {
+  constexpr int kChunks = kDim / kChunk, kPass = Shape<kDim>::kThreads / kChunks;
+  static_assert(kRun % kPass == 0);
+  int chunk = threadIdx.x % kChunks, first = threadIdx.x / kChunks;
+  bool hasChunk = chunk * kChunk < a.cache.headDim;
+  to += swizzled<kDim>(first, chunk);
+  const int64_t step = hasChunk ? int64_t{kPass} * a.cache.headDim : 0;
 #pragma unroll
-  for (int i = threadIdx.x; i < kKeys * kDim / kChunk; i += kThreads) {
-    int row = i / (kDim / kChunk), chunk = i % (kDim / kChunk), key = first + row;
-    bool valid = key < end && chunk * kChunk < a.cache.headDim;
-    int64_t from = 0;
-    if (valid) {
-      from = work.blocks[key / a.cache.blockSize] * a.cache.blockStride +
-             static_cast<int64_t>(key % a.cache.blockSize) * a.cache.headDim + chunk * kChunk;
+  for (int run = 0; run < kKeys / kRun; ++run) {
+    const uint16_t* source = hasChunk ? from + starts[run] : from;
+#pragma unroll
+    for (int i = 0; i < kRun / kPass; ++i) {
+      int row = run * kRun + i * kPass;
+      ptx::copyAsync(to + row * Shape<kDim>::kRowBytes, source + i * step, hasChunk && first + row < rows);
     }
-    ptx::copyAsync(to + swizzled<kDim>(row, chunk), cache + from, valid);
   }
 }
 
-/** The running softmax of a warp's 16 rows; a lane holds two of them, `lane / 4` and 8 below it. */
+/** A warp's rows: the running softmax and the output so far. */
 template <int kDim>
 struct Rows {
-  float maximum[2] = {-INFINITY, -INFINITY}, sum[2] = {0, 0};
-  float values[kDim / 8][4] = {};
+  Softmax softmax[Shape<kDim>::kTiles];
+  float out[Shape<kDim>::kTiles][kDim / 2] = {};
 };
 
-/** Scores of the warp's 16 rows and a tile of keys, in log2 units, −inf where a row does not see a key. */
-template <DType kType, int kDim, int kKeys>
-__device__ __forceinline__ void score(float (&scores)[kKeys / 8][4], uint32_t query, uint32_t keys, const Arguments& a,
-                                      const Work& work, int firstKey) {
-  int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+template <int kDim>
+using Scores = float[Shape<kDim>::kTiles][kKeys / 2];
+
+/** The four values of a product of 16 × 8, in the accumulators of a row of them. */
+__device__ __forceinline__ float (&productAt(float* values, int column))[4] {
+  return *reinterpret_cast<float (*)[4]>(values + column * 4);
+}
+
+template <DType kType, int kDim>
+__device__ __forceinline__ void multiplyKeys(Scores<kDim>& scores, uint32_t query, uint32_t keys) {
+  constexpr int kTiles = Shape<kDim>::kTiles;
+  int lane = threadIdx.x % 32, first = threadIdx.x / 32 * 16 * kTiles;
+#pragma unroll
+  for (int m = 0; m < kTiles; ++m) {
+#pragma unroll
+    for (int i = 0; i < kKeys / 2; ++i) scores[m][i] = 0;
+  }
 #pragma unroll
   for (int step = 0; step < kDim / 16; ++step) {
-    uint32_t q[4];
-    ptx::loadMatrices(q, query + swizzled<kDim>(warp * 16 + (lane & 15), step * 2 + (lane >> 4)));
+    uint32_t q[kTiles][4];
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m) {
+      ptx::loadMatrices(q[m], query + swizzled<kDim>(first + m * 16 + (lane & 15), step * 2 + (lane >> 4)));
+    }
 #pragma unroll
     for (int j = 0; j < kKeys / 8; j += 2) {
       uint32_t k[4];
       ptx::loadMatrices(k, keys + swizzled<kDim>(j * 8 + (lane & 7) + 8 * (lane >> 4), step * 2 + ((lane >> 3) & 1)));
-      ptx::multiplyAdd<kType>(scores[j], q, k[0], k[1]);
-      ptx::multiplyAdd<kType>(scores[j + 1], q, k[2], k[3]);
-    }
-  }
-  int row = work.position + warp * 16 + (lane >> 2);  // position of the upper row
 #pragma unroll
-  for (int j = 0; j < kKeys / 8; ++j) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      int position = row + (i >> 1) * 8, key = firstKey + j * 8 + (lane & 3) * 2 + (i & 1);
-      bool seen = key <= position && (a.window <= 0 || key > position - a.window);
-      scores[j][i] = seen ? scores[j][i] * a.scaleLog2 : -INFINITY;
-    }
-  }
-}
-
-/** Turns scores into weights and brings the running state to the new maximum. */
-template <int kDim, int kKeys>
-__device__ __forceinline__ void rescale(Rows<kDim>& rows, float (&scores)[kKeys / 8][4]) {
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    float maximum = rows.maximum[half];
-#pragma unroll
-    for (int j = 0; j < kKeys / 8; ++j) maximum = fmaxf(maximum, fmaxf(scores[j][half * 2], scores[j][half * 2 + 1]));
-    maximum = fmaxf(maximum, __shfl_xor_sync(0xffffffffu, maximum, 1));
-    maximum = fmaxf(maximum, __shfl_xor_sync(0xffffffffu, maximum, 2));
-    float base = maximum == -INFINITY ? 0.0f : maximum;
-    float correction = exp2f(rows.maximum[half] - base);
-    rows.maximum[half] = maximum;
-    float sum = 0;
-#pragma unroll
-    for (int j = 0; j < kKeys / 8; ++j) {
-#pragma unroll
-      for (int i = half * 2; i < half * 2 + 2; ++i) {
-        scores[j][i] = exp2f(scores[j][i] - base);
-        sum += scores[j][i];
+      for (int m = 0; m < kTiles; ++m) {
+        ptx::multiplyAdd<kType>(productAt(scores[m], j), q[m], k[0], k[1]);
+        ptx::multiplyAdd<kType>(productAt(scores[m], j + 1), q[m], k[2], k[3]);
       }
     }
-    rows.sum[half] = rows.sum[half] * correction + sum;  // this lane's share; the quad is summed at the end
-#pragma unroll
-    for (int j = 0; j < kDim / 8; ++j) {
-      rows.values[j][half * 2] *= correction;
-      rows.values[j][half * 2 + 1] *= correction;
-    }
   }
 }
 
-/** A pair as two pairs of the 16-bit type whose sum holds 16 bits and more of each value. */
-template <DType kType>
-__device__ __forceinline__ void split(uint32_t& high, uint32_t& low, float first, float second) {
-  float firstHigh, secondHigh;
-  if constexpr (kType == DType::kBF16) {
-    high = packBf16(first, second);
-    unpackBf16(high, firstHigh, secondHigh);
-    low = packBf16(first - firstHigh, second - secondHigh);
-  } else {
-    high = packF16(first, second);
-    unpackF16(high, firstHigh, secondHigh);
-    low = packF16(first - firstHigh, second - secondHigh);
-  }
-}
-
-/** values += weights · V. The accumulators of the scores are the left operand as they stand. */
-template <DType kType, int kDim, int kKeys>
-__device__ __forceinline__ void addValues(Rows<kDim>& rows, const float (&weights)[kKeys / 8][4], uint32_t values) {
+/** out += weights · V. */
+template <DType kType, int kDim>
+__device__ __forceinline__ void addValues(Rows<kDim>& rows, const uint32_t (&weights)[Shape<kDim>::kTiles][kKeys / 4],
+                                          uint32_t values) {
   int lane = threadIdx.x % 32;
 #pragma unroll
   for (int step = 0; step < kKeys / 16; ++step) {
-    uint32_t high[4], low[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const float(&pair)[4] = weights[step * 2 + i / 2];
-      split<kType>(high[i], low[i], pair[i % 2 * 2], pair[i % 2 * 2 + 1]);
-    }
 #pragma unroll
     for (int j = 0; j < kDim / 8; j += 2) {
       uint32_t v[4];
       ptx::loadMatricesTransposed(v, values + swizzled<kDim>(step * 16 + (lane & 15), j + (lane >> 4)));
-      ptx::multiplyAdd<kType>(rows.values[j], high, v[0], v[1]);
-      ptx::multiplyAdd<kType>(rows.values[j + 1], high, v[2], v[3]);
-      ptx::multiplyAdd<kType>(rows.values[j], low, v[0], v[1]);
-      ptx::multiplyAdd<kType>(rows.values[j + 1], low, v[2], v[3]);
+#pragma unroll
+      for (int m = 0; m < Shape<kDim>::kTiles; ++m) {
+        const auto& left = *reinterpret_cast<const uint32_t(*)[4]>(weights[m] + 4 * step);
+        ptx::multiplyAdd<kType>(productAt(rows.out[m], j), left, v[0], v[1]);
+        ptx::multiplyAdd<kType>(productAt(rows.out[m], j + 1), left, v[2], v[3]);
+      }
     }
   }
 }
 
 template <int kDim>
-__device__ __forceinline__ void store(const Rows<kDim>& rows, const Arguments& a, const Work& work) {
-  int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+__device__ __forceinline__ void store(const Rows<kDim>& rows, const Arguments& a, const PrefillWork& work) {
+  int lane = threadIdx.x % 32;
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    float sum = rows.sum[half];
-    sum += __shfl_xor_sync(0xffffffffu, sum, 1);
-    sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-    int row = warp * 16 + (lane >> 2) + half * 8;
+  for (int half = 0; half < 2 * Shape<kDim>::kTiles; ++half) {
+    int m = half / 2, r = half % 2;
+    int row = threadIdx.x / 32 * 16 * Shape<kDim>::kTiles + m * 16 + lane / 4 + r * 8;
+    float scale = finalScale(rows.softmax[m], r);
     if (row >= work.rows) continue;
-    float inverse = sum > 0 ? 1.0f / sum : 0.0f;
     int64_t to = (work.first + row) * a.out.tokenStride + static_cast<int64_t>(work.head) * a.out.dim;
 #pragma unroll
     for (int j = 0; j < kDim / 8; ++j) {
-      int column = j * 8 + (lane & 3) * 2;
+      int column = j * 8 + lane % 4 * 2;
       if (column >= a.out.dim) break;
-      storeFloat(a.out.data, a.out.dtype, to + column, rows.values[j][half * 2] * inverse);
-      storeFloat(a.out.data, a.out.dtype, to + column + 1, rows.values[j][half * 2 + 1] * inverse);
+      float low = rows.out[m][4 * j + 2 * r] * scale, high = rows.out[m][4 * j + 2 * r + 1] * scale;
+      storePair(a.out.data, a.out.dtype, to + column, low, high, a.storesPairs);
     }
   }
 }
 
-template <DType kType, int kDim, int kKeys>
-__global__ void __launch_bounds__(kThreads) prefillKernel(const __grid_constant__ Arguments a) {
-  constexpr uint32_t kTileBytes = kKeys * kDim * 2;
-  extern __shared__ __align__(128) uint8_t shared[];
-  uint32_t query = ptx::sharedAddress(shared), keys = query + kQueries * kDim * 2, values = keys + 2 * kTileBytes;
-  Work work;
-  if (!findWork(a, work)) return;
-  int end = work.position + work.rows;  // keys the last row sees
-  int firstTile = a.window > 0 ? max(0, work.position - a.window + 1) / kKeys : 0;
-  int endTile = (end + kKeys - 1) / kKeys;
+/** A warp's part in one tile of keys: scores, then weights. */
+template <DType kType, int kDim>
+struct Tile {
+  bool isSeen;  // by any row of the warp
+  int firstKey, position;
 
-  auto fill = [&](int tile) {
-    if (tile < endTile) {
-      uint32_t slot = (tile & 1) * kTileBytes;
-      copyKeys<kDim, kKeys>(keys + slot, a, work, a.cache.keyStart, tile * kKeys, end);
-      copyKeys<kDim, kKeys>(values + slot, a, work, a.cache.valueStart, tile * kKeys, end);
+  __device__ __forceinline__ Tile(const Arguments& a, const PrefillWork& work, int tile) {
+    constexpr int kRows = 16 * Shape<kDim>::kTiles;
+    firstKey = tile * kKeys;
+    position = work.position + static_cast<int>(threadIdx.x) / 32 * kRows;
+    isSeen = firstKey <= position + kRows - 1 && (a.window <= 0 || firstKey + kKeys - 1 > position - a.window);
+  }
+  /** The weights of the tile's keys; the output so far is brought to their base. */
+  __device__ __forceinline__ void weighKeys(Rows<kDim>& rows, uint32_t (&weights)[Shape<kDim>::kTiles][kKeys / 4],
+                                            const Arguments& a, uint32_t query, uint32_t keys) const {
+    Scores<kDim> scores;
+    multiplyKeys<kType, kDim>(scores, query, keys);
+#pragma unroll
+    for (int m = 0; m < Shape<kDim>::kTiles; ++m) {
+      int top = position + m * 16;
+      bool late = firstKey + kKeys - 1 > top, early = a.window > 0 && firstKey <= top + 15 - a.window;
+      if (late || early) maskScores(scores[m], top + static_cast<int>(threadIdx.x) % 32 / 4, firstKey, a.window);
+      if (rises(rows.softmax[m], scores[m], a.scaleLog2)) {
+        rebase(rows.softmax[m], scores[m], a.scaleLog2).apply(rows.out[m]);
+      }
+      weigh(rows.softmax[m], scores[m], a.scaleLog2);
+      packWeights<kType>(weights[m], scores[m]);
+    }
+  }
+};
+
+template <DType kType, int kDim>
+__global__ void __launch_bounds__(Shape<kDim>::kThreads, Shape<kDim>::kBlocks)
+    prefillKernel(const __grid_constant__ Arguments a) {
+  using S = Shape<kDim>;
+  extern __shared__ __align__(128) uint8_t shared[];
+  const uint32_t query = ptx::sharedAddress(shared), ring = query + S::kQueryBytes;
+  int64_t* starts = reinterpret_cast<int64_t*>(shared + S::kQueryBytes + kRing * S::kTileBytes);
+  PrefillWork work;
+  // Late positions have the most keys: they start first.
+  if (!findPrefillWork<kQueries, kKeys>(a.batch, a.window, gridDim.y - 1 - blockIdx.y, blockIdx.x, work)) return;
+  // The lane's chunk of its first row, in a head's first block. Dims past the cache's are never read there.
+  constexpr int kChunks = kDim / kChunk;
+  const int chunk = threadIdx.x % kChunks * kChunk, firstRow = threadIdx.x / kChunks;
+  const uint16_t* const cache = static_cast<const uint16_t*>(a.cache.data) +
+                                work.head / a.groupSize * a.cache.headStride +
+                                (chunk < a.cache.headDim ? firstRow * a.cache.headDim + chunk : 0);
+
+  // Copy 2 i is of the keys of the block's tile i, copy 2 i + 1 of its values; each has the ring's next slot.
+  int copySlot = 0, slot = 0;
+  auto copy = [&](int tile, int plane) {
+    uint32_t to = ring + copySlot * S::kTileBytes;
+    if (tile < work.endTile) {
+      const uint16_t* from = cache + (plane == 0 ? a.cache.keyStart : a.cache.valueStart);
+      copyTile<kDim>(to, from, a, starts + (tile & 1) * (kKeys / kRun), work.endKey() - tile * kKeys);
     }
     ptx::commitCopies();
+    copySlot = copySlot == kRing - 1 ? 0 : copySlot + 1;
   };
+  auto take = [&]() {
+    uint32_t from = ring + slot * S::kTileBytes;
+    slot = slot == kRing - 1 ? 0 : slot + 1;
+    return from;
+  };
+  const int ahead = threadIdx.x / (kKeys / kRun), run = threadIdx.x % (kKeys / kRun);
+  if (ahead < 2) {
+    int tile = work.firstTile + ahead;
+    starts[(tile & 1) * (kKeys / kRun) + run] = startOf(a, work, tile, run);
+  }
   copyQueries<kDim>(query, a, work);
-  fill(firstTile);
+  __syncthreads();
+  copy(work.firstTile, 0);
+  copy(work.firstTile, 1);
   Rows<kDim> rows;
-  for (int tile = firstTile; tile < endTile; ++tile) {
-    fill(tile + 1);
+  for (int tile = work.firstTile; tile < work.endTile; ++tile) {
+    const Tile<kType, kDim> part(a, work, tile);
+    uint32_t weights[S::kTiles][kKeys / 4];
     ptx::waitCopies<1>();
-    __syncthreads();
-    uint32_t slot = (tile & 1) * kTileBytes;
-    float scores[kKeys / 8][4] = {};
-    score<kType, kDim, kKeys>(scores, query, keys + slot, a, work, tile * kKeys);
-    rescale<kDim, kKeys>(rows, scores);
-    addValues<kType, kDim, kKeys>(rows, scores, values + slot);
-    __syncthreads();  // the slot is filled again in the next round
+    __syncthreads();  // the keys are there, and the values before them are done with
+    copy(tile + 1, 0);
+    int64_t start = ahead == 0 ? startOf(a, work, tile + 2, run) : 0;
+    const uint32_t keys = take();
+    if (part.isSeen) part.weighKeys(rows, weights, a, query, keys);
+    if (ahead == 0) starts[(tile & 1) * (kKeys / kRun) + run] = start;
+    ptx::waitCopies<1>();
+    __syncthreads();  // the values are there, and the keys are done with
+    copy(tile + 1, 1);
+    const uint32_t values = take();
+    if (part.isSeen) addValues<kType, kDim>(rows, weights, values);
   }
   store(rows, a, work);
 }
 
-template <DType kType, int kDim, int kKeys>
+template <DType kType, int kDim>
 void launch(const Arguments& a, cudaStream_t stream) {
-  constexpr int kSharedBytes = (kQueries + 4 * kKeys) * kDim * 2;
-  constexpr auto kKernel = prefillKernel<kType, kDim, kKeys>;
-  allowSharedMemory<kKernel>(kSharedBytes);
-  dim3 grid(static_cast<unsigned>(a.query.heads), static_cast<unsigned>(a.batch.tokens / kQueries + a.batch.sequences));
-  kKernel<<<grid, kThreads, kSharedBytes, stream>>>(a);
+  constexpr auto kKernel = prefillKernel<kType, kDim>;
+  allowSharedMemory<kKernel>(Shape<kDim>::kBytes);
+  dim3 grid(static_cast<unsigned>(a.query.heads), static_cast<unsigned>(queryTiles<kQueries>(a.batch)));
+  kKernel<<<grid, Shape<kDim>::kThreads, Shape<kDim>::kBytes, stream>>>(a);
   checkLaunch("prefillAttention");
 }
 
 template <DType kType>
 void launchDim(const Arguments& a, cudaStream_t stream) {
-  if (a.query.dim <= 64) launch<kType, 64, 64>(a, stream);
-  else if (a.query.dim <= 128) launch<kType, 128, 64>(a, stream);
-  else launch<kType, 256, 32>(a, stream);
+  if (a.query.dim <= 64) launch<kType, 64>(a, stream);
+  else if (a.query.dim <= 128) launch<kType, 128>(a, stream);
+  else launch<kType, 256>(a, stream);
 }
 
 }  // namespace
@@ -288,12 +291,14 @@ void launchDim(const Arguments& a, cudaStream_t stream) {
 bool canPrefillOnTensorCores(const PagedAttention& attention) {
   const KvCacheView& cache = attention.cache;
   return dtypeBytes(cache.dtype) == 2 && attention.query.dtype == cache.dtype && isChunked(attention.query) &&
-         isChunked(cache.data, cache.headDim, 0);
+         isChunked(cache.data, cache.headDim, 0) && attention.scale > 0;
 }
 
 void launchPrefillAttention(const PagedAttention& attention, cudaStream_t stream) {
-  Arguments a{attention.out,   attention.query, CacheLayout(attention.cache, attention.layer), attention.batch,
-              attention.scale * kLog2E, attention.window, attention.query.heads / attention.cache.kvHeads};
+  const Heads& out = attention.out;
+  Arguments a{out, attention.query, CacheLayout(attention.cache, attention.layer), attention.batch,
+              attention.scale * kLog2E, attention.window, attention.query.heads / attention.cache.kvHeads,
+              dtypeBytes(out.dtype) == 2 && isChunked(out)};
   if (a.query.dtype == DType::kBF16) launchDim<DType::kBF16>(a, stream);
   else launchDim<DType::kF16>(a, stream);
 }

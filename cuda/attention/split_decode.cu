@@ -46,7 +46,7 @@ bool canSplitDecode(const PagedAttention& attention) {
 
 void launchSplitDecode(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream) {
   const AttentionScratchLayout layout = layoutOf(attention);
-  char* const scratch = static_cast<char*>(attention.scratch.data);
+  char* const scratch = static_cast<char*>(attention.scratch.data) + AttentionScratchLayout::kItemBytes;
   const split::Arguments a{attention.out,
                            attention.query,
                            CacheLayout(attention.cache, attention.layer),

@@ -1,103 +1,86 @@
-// What a block of the Hopper prefill kernel works on, and where it lies in shared memory.
+// What a block of the Hopper prefill kernel works on, where it lies in shared memory, and the warps that bring it.
 #pragma once
 
-#include "cuda/attention/cache_layout.cuh"
+#include "cuda/attention/prefill_work.cuh"
 #include "cuda/device/device_traits.h"
 #include "cuda/ptx/mbarrier.cuh"
 #include "cuda/ptx/tma.cuh"
 
 namespace octavo::cuda::wide {
 
-constexpr int kQueries = 128, kGroupQueries = 64, kGroups = 2;
-constexpr int kThreads = 128 * (1 + kGroups);
-constexpr int kKeys = 128;  // a tile; a multiple of every block size
-constexpr int kStages = 2;  // tiles of keys, and of values, in shared memory
+constexpr int kGroupQueries = 64;  // query tokens a warpgroup
 constexpr int kRowBytes = 128;
 
 struct Arguments {
   CUtensorMap query;  // [tokens, heads · dim]
-  CUtensorMap cache;  // [blocks · layers · 2 · kvHeads · blockSize, dim]
+  CUtensorMap cache;  // [blocks · layers · 2 · kvHeads · blockSize, dim], boxes of boxTokens
   Heads out;
   AttentionBatch batch;
-  float scaleLog2;  // scale · log2(e)
-  int32_t window, groupSize, heads, kvHeads, blockSize;
+  float scaleLog2;    // scale · log2(e)
+  int32_t window, groupSize, heads, kvHeads, blockSize, boxTokens;
   int32_t layer, layers;
-  int32_t numbers;   // tiles of queries, with room for a partial one a sequence
-  bool storesPairs;  // the output is of 16 bits and aligned
+  int32_t items;      // tiles of queries · heads
+  uint32_t* begun;    // items that blocks took after their first, 0 between launches; null: they are dealt in advance
+  bool storesPairs;   // the output is of 16 bits and aligned
 };
 
-/** Some query tokens of one head, the first at `position`. */
-struct Work {
-  int first, rows, position;
-  int head;
-  const int32_t* blocks;
-  int firstTile, endTile;  // of keys that any of them sees
-
-  __device__ __forceinline__ int endKey() const { return position + rows; }
-};
-
-/**
- * Item `item` of the launch; false where there is none. Tiles of queries are numbered so that sequence s owns numbers
- * queryStart[s] / kQueries + s and up. Late positions have the most keys: they come first.
- */
-__device__ __forceinline__ bool findWork(const Arguments& a, int item, Work& work) {
-  int number = a.numbers - 1 - item / a.heads;
-  int low = 0, high = a.batch.sequences - 1;
-  while (low < high) {
-    int middle = (low + high + 1) / 2;
-    if (a.batch.queryStart[middle] / kQueries + middle <= number) low = middle;
-    else high = middle - 1;
-  }
-  int start = a.batch.queryStart[low], length = a.batch.queryStart[low + 1] - start;
-  int offset = (number - start / kQueries - low) * kQueries;
-  if (length < 2 || offset >= length) return false;
-  work.first = start + offset;
-  work.rows = min(kQueries, length - offset);
-  work.position = a.batch.contextLength[low] - length + offset;
-  work.head = item % a.heads;
-  work.blocks = a.batch.blockTable + static_cast<int64_t>(low) * a.batch.tableStride;
-  work.firstTile = a.window > 0 ? max(0, work.position - a.window + 1) / kKeys : 0;
-  work.endTile = (work.endKey() + kKeys - 1) / kKeys;
-  return true;
-}
-
-template <int kDim>
-struct Shared {
+/** kGroups warpgroups multiply, on tiles of kKeys keys, kStages of them (and of values) in shared memory. */
+template <DType kType_, int kDim_, int kGroups_, int kKeys_, int kStages_, int kQueryStages_>
+struct Shape {
+  static constexpr DType kType = kType_;
+  static constexpr int kDim = kDim_, kGroups = kGroups_, kKeys = kKeys_, kStages = kStages_;
+  static constexpr int kQueryStages = kQueryStages_;
+  static constexpr int kQueries = kGroups * kGroupQueries, kThreads = 128 * (1 + kGroups);
   static constexpr int kSlabs = kDim / 64;  // of 64 columns
   static constexpr int kQuerySlab = kGroupQueries * kRowBytes, kKeySlab = kKeys * kRowBytes;
   static constexpr int kQueryBytes = kGroups * kSlabs * kQuerySlab, kTileBytes = kSlabs * kKeySlab;
-  static constexpr int kBytes = 1024 + kQueryBytes + 2 * kStages * kTileBytes + (2 + 4 * kStages) * 8;
+  static constexpr int kToEmpty = kStages * 8;  // from a barrier for full tiles to that for their empty slot
+  static constexpr int kBarriers = 2 + 2 * kQueryStages + 4 * kStages;
+  static constexpr int kBytes = 1024 + kQueryStages * kQueryBytes + 2 * kStages * kTileBytes + kBarriers * 8 + 32;
+};
 
-  uint32_t query, keys, values;                // tiles of keys and values: kStages each
-  uint32_t queryFull, queryEmpty;              // barriers
+template <typename S>
+struct Shared {
+  uint32_t query, keys, values;                           // tiles of each, in stages
+  uint32_t queryFull, queryEmpty;                         // barriers, kQueryStages each
   uint32_t keysFull, keysEmpty, valuesFull, valuesEmpty;  // kStages each
+  uint32_t workFull, workEmpty;
+  PrefillWork* work;                                      // the block's next item; no rows: there is none
 
-  __device__ __forceinline__ explicit Shared(uint32_t base) {
-    query = (base + 1023) & ~1023u;
-    keys = query + kQueryBytes;
-    values = keys + kStages * kTileBytes;
-    queryFull = values + kStages * kTileBytes;
-    queryEmpty = queryFull + 8;
-    keysFull = queryEmpty + 8;
-    keysEmpty = keysFull + kStages * 8;
-    valuesFull = keysEmpty + kStages * 8;
-    valuesEmpty = valuesFull + kStages * 8;
+  __device__ __forceinline__ explicit Shared(uint8_t* bytes, uint32_t address) {
+    query = (address + 1023) & ~1023u;
+    keys = query + S::kQueryStages * S::kQueryBytes;
+    values = keys + S::kStages * S::kTileBytes;
+    queryFull = values + S::kStages * S::kTileBytes;
+    queryEmpty = queryFull + S::kQueryStages * 8;
+    keysFull = queryEmpty + S::kQueryStages * 8;
+    keysEmpty = keysFull + S::kToEmpty;
+    valuesFull = keysEmpty + S::kStages * 8;
+    valuesEmpty = valuesFull + S::kToEmpty;
+    workFull = valuesEmpty + S::kStages * 8;
+    workEmpty = workFull + 8;
+    work = reinterpret_cast<PrefillWork*>(bytes + (workEmpty + 8 - address));
   }
   __device__ __forceinline__ void initialise() const {
-    constexpr int kConsumers = kGroups * 4;  // warps
-    ptx::initBarrier(queryFull, 1);
-    ptx::initBarrier(queryEmpty, kConsumers);
-    for (int i = 0; i < kStages; ++i) {
+    constexpr int kConsumers = S::kGroups * 4;  // warps
+    for (int i = 0; i < S::kQueryStages; ++i) {
+      ptx::initBarrier(queryFull + i * 8, 1);
+      ptx::initBarrier(queryEmpty + i * 8, kConsumers);
+    }
+    for (int i = 0; i < S::kStages; ++i) {
       ptx::initBarrier(keysFull + i * 8, 1);
       ptx::initBarrier(keysEmpty + i * 8, kConsumers);
       ptx::initBarrier(valuesFull + i * 8, 1);
       ptx::initBarrier(valuesEmpty + i * 8, kConsumers);
     }
+    ptx::initBarrier(workFull, 1);
+    ptx::initBarrier(workEmpty, S::kThreads - 32);  // every thread but those of the warp that deals
     ptx::fenceBarriers();
   }
 };
 
-/** A position in a ring of kStages, and the parity of its lap. */
+/** A position in a ring, and the parity of its lap. */
+template <int kStages>
 struct Slot {
   int index = 0;
   uint32_t parity = 0;
@@ -108,52 +91,156 @@ struct Slot {
   }
 };
 
-/** Brings one tile of keys (plane 0) or values (plane 1): a lane a cache block. By a whole warp. */
-template <int kDim>
-__device__ __forceinline__ void loadBlocks(const Arguments& a, const Work& work, int tile, int plane, uint32_t to,
-                                           uint32_t full) {
-  int perTile = kKeys / a.blockSize, lane = threadIdx.x % 32;
-  int firstBlock = tile * perTile, blocks = min(perTile, (work.endKey() + a.blockSize - 1) / a.blockSize - firstBlock);
-  int blockBytes = a.blockSize * kRowBytes;
-  if (lane == 0) ptx::arriveExpecting(full, static_cast<uint32_t>(blocks * blockBytes * Shared<kDim>::kSlabs));
-  __syncwarp();
-  if (lane >= blocks) return;
-  int64_t layer = static_cast<int64_t>(work.blocks[firstBlock + lane]) * a.layers + a.layer;
-  int row = static_cast<int>(((layer * 2 + plane) * a.kvHeads + work.head / a.groupSize) * a.blockSize);
+/** Items are numbered so that late positions, which have the most keys, come first. By a whole warp. */
+template <typename S>
+class Dealer {
+ public:
+  __device__ __forceinline__ explicit Dealer(const Arguments& a) : a_(a) {}
+
+  /** The block's next item; false when there is none. */
+  __device__ __forceinline__ bool next(PrefillWork& work) {
+    for (;;) {
+      int item = take();
+      if (item >= a_.items) return false;
+      int number = (a_.items - 1 - item) / a_.heads;
+      if (findPrefillWork<S::kQueries, S::kKeys>(a_.batch, a_.window, number, item % a_.heads, work)) return true;
+    }
+  }
+
+ private:
+  /**
+   * The first by the block's number, later ones from a counter that the launch's last take brings back to 0: blocks
+   * take a.items times in all. Or in advance, every other round in reverse: that evens out what descends in length.
+   */
+  __device__ __forceinline__ int take() {
+    int block = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x), round = round_++;
+    if (a_.begun == nullptr) return takeInAdvance(round, block, blocks);
+    if (round == 0) return block;
+    uint32_t begun = 0;
+    if (threadIdx.x % 32 == 0) begun = atomicInc(a_.begun, static_cast<uint32_t>(a_.items - 1));
+    return blocks + static_cast<int>(__shfl_sync(0xffffffffu, begun, 0));
+  }
+  __device__ __forceinline__ int takeInAdvance(int round, int block, int blocks) {
+    int item = round * blocks + (round % 2 == 0 ? block : blocks - 1 - block);
+    bool isPast = item >= a_.items && round * blocks < a_.items;  // the last round does not have one for every block
+    return isPast ? a_.items : item;
+  }
+
+  const Arguments& a_;
+  int round_ = 0;
+};
+
+/**
+ * What a lane of a producing warp brings of every tile: one box of the cache. Warps 0 and 2 bring keys, 1 and 3 values:
+ * a copy is started a lane after the other, and with blocks of 16 one warp could not keep up.
+ */
+template <typename S>
+class Feed {
+ public:
+  __device__ __forceinline__ Feed(const Arguments& a, const Shared<S>& shared) : a_(a), plane_(threadIdx.x / 32 % 2) {
+    int share = threadIdx.x % 32 * 2 + threadIdx.x / 64;
+    box_ = share / S::kSlabs;
+    slab_ = share % S::kSlabs;
+    tiles_ = plane_ == 0 ? shared.keys : shared.values;
+    full_ = plane_ == 0 ? shared.keysFull : shared.valuesFull;
+  }
+
+  /** All tiles of an item, each when its slot is empty. The block's number is looked up a tile ahead. */
+  __device__ __forceinline__ void load(const PrefillWork& work) {
+    int row = rowOf(work, work.firstTile);
+    for (int tile = work.firstTile; tile < work.endTile; ++tile, slot_.advance()) {
+      int next = tile + 1 < work.endTile ? rowOf(work, tile + 1) : kNone;
+      ptx::waitBarrier(full_ + S::kToEmpty + slot_.index * 8, slot_.parity ^ 1);
+      loadTile(row, boxesOf(work, tile), tiles_ + slot_.index * S::kTileBytes, full_ + slot_.index * 8);
+      row = next;
+    }
+  }
+
+ private:
+  static constexpr int kNone = -1;
+
+  __device__ __forceinline__ int boxesOf(const PrefillWork& work, int tile) const {
+    int tokens = min(S::kKeys, work.endKey() - tile * S::kKeys);
+    return (tokens + a_.boxTokens - 1) / a_.boxTokens;
+  }
+  /** The row of the cache at which the lane's box lies. */
+  __device__ __forceinline__ int rowOf(const PrefillWork& work, int tile) const {
+    if (box_ >= boxesOf(work, tile)) return kNone;
+    int token = tile * S::kKeys + box_ * a_.boxTokens;
+    int64_t layer = static_cast<int64_t>(work.blockAt(a_.batch, token / a_.blockSize)) * a_.layers + a_.layer;
+    int64_t head = (layer * 2 + plane_) * a_.kvHeads + work.head / a_.groupSize;
+    return static_cast<int>(head * a_.blockSize + token % a_.blockSize);
+  }
+  __device__ __forceinline__ void loadTile(int row, int boxes, uint32_t to, uint32_t full) const {
+    int boxBytes = a_.boxTokens * kRowBytes;
+    if (threadIdx.x < 64 && threadIdx.x % 32 == 0) {
+      ptx::arriveExpecting(full, static_cast<uint32_t>(boxes * boxBytes * S::kSlabs));
+    }
+    __syncwarp();
+    if (row == kNone) return;
+    ptx::loadTile(to + slab_ * S::kKeySlab + box_ * boxBytes, &a_.cache, full, slab_ * 64, row);
+  }
+
+  const Arguments& a_;
+  int plane_, box_, slab_;
+  uint32_t tiles_, full_;
+  Slot<S::kStages> slot_;
+};
+
+template <typename S>
+__device__ __forceinline__ void loadQueries(const Arguments& a, const PrefillWork& work, uint32_t to, uint32_t full) {
+  ptx::arriveExpecting(full, S::kQueryBytes);
 #pragma unroll
-  for (int slab = 0; slab < Shared<kDim>::kSlabs; ++slab) {
-    ptx::loadTile(to + slab * Shared<kDim>::kKeySlab + lane * blockBytes, &a.cache, full, slab * 64, row);
+  for (int i = 0; i < S::kGroups * S::kSlabs; ++i) {
+    int group = i / S::kSlabs, slab = i % S::kSlabs;
+    ptx::loadTile(to + i * S::kQuerySlab, &a.query, full, work.head * S::kDim + slab * 64,
+                  work.first + group * kGroupQueries);
   }
 }
 
-/** Everything a block's items need, in their order. By one warp. */
-template <int kDim>
-__device__ __forceinline__ void produce(const Arguments& a, const Shared<kDim>& shared) {
-  using Place = Shared<kDim>;
-  Slot keys, values;
-  uint32_t queryParity = 0;
-  Work work;
-  for (int item = blockIdx.x; item < a.numbers * a.heads; item += gridDim.x) {
-    if (!findWork(a, item, work)) continue;
-    ptx::waitBarrier(shared.queryEmpty, queryParity ^ 1);
-    queryParity ^= 1;
-    if (threadIdx.x % 32 == 0) {
-      ptx::arriveExpecting(shared.queryFull, Place::kQueryBytes);
-#pragma unroll
-      for (int i = 0; i < kGroups * Place::kSlabs; ++i) {
-        int group = i / Place::kSlabs, slab = i % Place::kSlabs;
-        ptx::loadTile(shared.query + i * Place::kQuerySlab, &a.query, shared.queryFull, work.head * kDim + slab * 64,
-                      work.first + group * kGroupQueries);
-      }
+/** Finds the block's items, tells of them, and brings their queries and its share of their tiles. By warp 0. */
+template <typename S>
+__device__ __forceinline__ void deal(const Arguments& a, const Shared<S>& shared) {
+  Feed<S> feed(a, shared);
+  Dealer<S> dealer(a);
+  PrefillWork work;
+  for (uint32_t count = 0;; ++count) {
+    if (!dealer.next(work)) work.rows = 0;
+    ptx::waitBarrier(shared.workEmpty, count % 2 ^ 1);
+    if (threadIdx.x == 0) {
+      *shared.work = work;
+      ptx::arrive(shared.workFull);
     }
-    for (int tile = work.firstTile; tile < work.endTile; ++tile, keys.advance(), values.advance()) {
-      ptx::waitBarrier(shared.keysEmpty + keys.index * 8, keys.parity ^ 1);
-      loadBlocks<kDim>(a, work, tile, 0, shared.keys + keys.index * Place::kTileBytes,
-                       shared.keysFull + keys.index * 8);
-      ptx::waitBarrier(shared.valuesEmpty + values.index * 8, values.parity ^ 1);
-      loadBlocks<kDim>(a, work, tile, 1, shared.values + values.index * Place::kTileBytes,
-                       shared.valuesFull + values.index * 8);
+    if (work.rows == 0) return;
+    const uint32_t stage = count % S::kQueryStages;
+    ptx::waitBarrier(shared.queryEmpty + stage * 8, count / S::kQueryStages % 2 ^ 1);
+    if (threadIdx.x == 0) {
+      loadQueries<S>(a, work, shared.query + stage * S::kQueryBytes, shared.queryFull + stage * 8);
     }
+    __syncwarp();
+    feed.load(work);
+  }
+}
+
+/** The block's next item; without rows when there is none. By a whole warp. */
+template <typename S>
+__device__ __forceinline__ PrefillWork takeWork(const Shared<S>& shared, uint32_t& parity) {
+  ptx::waitBarrier(shared.workFull, parity);
+  parity ^= 1;
+  PrefillWork work = *shared.work;
+  ptx::arrive(shared.workEmpty);
+  return work;
+}
+
+/** Brings a share of the tiles of the block's items. By warps 1 to 3. */
+template <typename S>
+__device__ __forceinline__ void produce(const Arguments& a, const Shared<S>& shared) {
+  Feed<S> feed(a, shared);
+  uint32_t parity = 0;
+  for (;;) {
+    const PrefillWork work = takeWork<S>(shared, parity);
+    if (work.rows == 0) return;
+    feed.load(work);
   }
 }
 

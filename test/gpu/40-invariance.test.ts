@@ -37,8 +37,7 @@ describe.each(['bf16', 'fp16'] as const)('linear, %s', (dtype) => {
   })
 })
 
-const [heads, kvHeads, dim, blockSize] = [6, 2, 64, 16]
-const size = heads * dim
+const [heads, kvHeads, blockSize] = [6, 2, 16]
 
 /** Contexts of several lengths in one cache, any query tokens of which can be computed in one call. */
 class Contexts implements Disposable {
@@ -47,7 +46,11 @@ class Contexts implements Disposable {
   readonly #queries
   readonly #cache
 
-  constructor(readonly lengths: readonly number[]) {
+  constructor(
+    readonly lengths: readonly number[],
+    readonly dim = 64,
+  ) {
+    const size = heads * dim
     const random = new Random(lengths.length)
     this.#pages = layPages(lengths, blockSize, random)
     const sequences = lengths.map((contextLength) => ({
@@ -63,6 +66,8 @@ class Contexts implements Disposable {
   /** Query tokens [begin, end) of each sequence named. */
   attend(parts: readonly (readonly [s: number, begin: number, end: number])[]): Float32Array[] {
     const { table, tableStride } = this.#pages
+    const dim = this.dim
+    const size = heads * dim
     const queries = parts.flatMap(([s, begin, end]) => [
       ...this.#queries[s]!.subarray(begin * size, end * size),
     ])
@@ -103,23 +108,29 @@ describe('attention', () => {
     expectSameBits(beside[2]!, alone[0]!)
   })
 
-  test('a prompt has the same bits alone, in a batch and in chunks', () => {
-    using contexts = new Contexts([200, 77])
-    const [whole] = contexts.attend([[0, 0, 200]])
-    const batch = contexts.attend([
-      [1, 0, 77],
-      [0, 0, 200],
-      [1, 76, 77],
-    ])
-    expectSameBits(batch[1]!, whole!)
-    for (const [begin, end] of [
-      [0, 33],
-      [33, 100],
-      [100, 200],
-    ] as const) {
-      expectSameBits(contexts.attend([[0, begin, end]])[0]!, whole!.slice(begin * size, end * size))
-    }
-  })
+  test.each([64, 80, 128, 256])(
+    'dim %i: a prompt has the same bits alone, in a batch and in chunks',
+    (dim) => {
+      using contexts = new Contexts([450, 77], dim)
+      const size = heads * dim
+      const [whole] = contexts.attend([[0, 0, 450]])
+      const batch = contexts.attend([
+        [1, 0, 77],
+        [0, 0, 450],
+        [1, 76, 77],
+      ])
+      expectSameBits(batch[1]!, whole!)
+      for (const [begin, end] of [
+        [0, 33],
+        [33, 100],
+        [100, 353],
+        [353, 450],
+      ] as const) {
+        const [chunk] = contexts.attend([[0, begin, end]])
+        expectSameBits(chunk!, whole!.slice(begin * size, end * size))
+      }
+    },
+  )
 
   test('the same bits every time', () => {
     for (const one of alignedAttentionCases().slice(0, 4)) {

@@ -82,16 +82,20 @@ interface Shape {
   window: number
   dtype: FloatDType
   sequences: readonly (readonly [queryLength: number, contextLength: number])[]
+  /** Keys double every so many tokens: later ones push the maximum of a row far up. */
+  doubling?: number
 }
 
 export function alignedAttentionCase(shape: Shape, seed: number): OpCase {
-  const { dim, heads, kvHeads, blockSize, window, dtype } = shape
+  const { dim, heads, kvHeads, blockSize, window, dtype, doubling = Infinity } = shape
   const random = new Random(seed)
   const sequences = shape.sequences.map(([queryLength, contextLength]) => ({
     queryLength,
     contextLength,
     query: random.values(queryLength * heads * dim, dtype),
-    keys: random.values(contextLength * kvHeads * dim, dtype),
+    keys: random
+      .values(contextLength * kvHeads * dim, dtype)
+      .map((key, i) => key * 2 ** Math.floor(i / (kvHeads * dim * doubling))),
     values: random.values(contextLength * kvHeads * dim, dtype),
   }))
   const starts = [0]
@@ -102,7 +106,7 @@ export function alignedAttentionCase(shape: Shape, seed: number): OpCase {
   const queries = Float32Array.from(sequences.flatMap(({ query }) => [...query]))
   const list = shape.sequences.map(([query, context]) => `${query} of ${context}`).join(', ')
   return {
-    name: `pagedAttention dim ${dim}, ${heads}/${kvHeads} heads, blocks of ${blockSize}, window ${window}, ${dtype}: ${list}`,
+    name: `pagedAttention dim ${dim}, ${heads}/${kvHeads} heads, blocks of ${blockSize}, window ${window}, ${dtype}, keys double every ${doubling}: ${list}`,
     run(device) {
       using scope = new Scope(device)
       const cacheShape = { layers: 2, layer: 1, kvHeads, blockSize, dim, dtype }
@@ -142,6 +146,15 @@ export function alignedAttentionCases(): OpCase[] {
     [1, 1],
     [3, 67],
   ] as const
+  // Several tiles of queries and of keys, with every edge between them in sight.
+  const long = [
+    [2, 79],
+    [193, 193],
+    [130, 401],
+    [1, 260],
+    [200, 513],
+    [64, 129],
+  ] as const
   let seed = 30000
   for (const dtype of halves) {
     for (const dim of [8, 24, 64, 80, 96, 128, 192, 256]) {
@@ -160,6 +173,14 @@ export function alignedAttentionCases(): OpCase[] {
         sequences: mixed,
       }
       cases.push(alignedAttentionCase(shape, seed++))
+    }
+    for (const dim of [64, 128, 256]) {
+      for (const window of [0, 150]) {
+        const blockSize = dim === 64 ? 16 : dim === 128 ? 32 : 64
+        const shape = { dim, heads: 4, kvHeads: 2, blockSize, window, dtype, sequences: long }
+        cases.push(alignedAttentionCase(shape, seed++))
+        cases.push(alignedAttentionCase({ ...shape, doubling: 128 }, seed++))
+      }
     }
     for (const [heads, kvHeads] of [
       [14, 2],
