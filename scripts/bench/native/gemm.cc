@@ -33,7 +33,8 @@ void addFigures(Report& report, const GemmCase& of, double time, size_t bytes, c
 /** False where the result is wrong: then nothing is timed. */
 bool run(const GemmCase& of, const Card& card, PlainRead& read, cudaStream_t stream) {
   const cuda::DeviceTraits traits = of.forcesAmpere ? ampereTraits(card) : card.traits;
-  const GemmOperands operands(of, stream);
+  GemmOperands operands(of, stream);
+  operands.prepare(traits, stream);
   const GemmWeight& weight = operands.weight();
   const auto launch = [&](int turn) { weight.launch(operands.out(), operands.x(), turn, traits, stream); };
   const int last = weight.count() - 1;
