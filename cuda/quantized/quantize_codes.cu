@@ -78,7 +78,7 @@ __device__ __forceinline__ uint32_t codeOf(float value) {
 template <bool kIsE4m3>
 __device__ __forceinline__ void storeCodes(const CodesArguments& a, int64_t row, int64_t column,
                                            const float (&values)[kChunk], const Divisor& by) {
-  if (column >= a.x.columns) return;
+  if (column >= a.to.stride) return;
   uint32_t words[2] = {};
   float quotients[kChunk];
   by.divide(quotients, values);
@@ -90,7 +90,6 @@ __device__ __forceinline__ void storeCodes(const CodesArguments& a, int64_t row,
     else codes = codeOf(low) | codeOf(high) << 8;
     words[i / 4] |= codes << (i % 4 * 8);
   }
-  // The row has room for a whole chunk: its stride is a multiple of 16.
   *reinterpret_cast<uint2*>(a.to.codes + row * a.to.stride + column) = make_uint2(words[0], words[1]);
 }
 
@@ -150,7 +149,7 @@ __global__ void __launch_bounds__(kRowThreads) rowCodesKernel(const __grid_const
   const Divisor by(scale);
 #pragma unroll
   for (int i = 0; i < kKept; ++i) storeCodes<kIsE4m3>(a, row, first + i * step, kept[i], by);
-  for (int64_t column = first + kKept * step; column < a.x.columns; column += step) {
+  for (int64_t column = first + kKept * step; column < a.to.stride; column += step) {
     loadInput(values, a, row, column);
     storeCodes<kIsE4m3>(a, row, column, values, by);
   }
@@ -193,13 +192,13 @@ void launchQuantizeCodes(const CodedInput& to, const Matrix& x, CodeType type, c
   config.attrs = &early;
   config.numAttrs = 1;
   if (how.scaling == ActivationScaling::kGroup) {
-    config.gridDim.y = static_cast<unsigned>(ceilDivide(x.columns, kGroupsThreads * kChunk));
+    config.gridDim.y = static_cast<unsigned>(ceilDivide(to.stride, kGroupsThreads * kChunk));
     config.blockDim = dim3(kGroupsThreads);
     check(cudaLaunchKernelEx(&config, groupCodesKernel, a), "quantizeCodes");
     return;
   }
   const auto launch = [&]<int kKept>() {
-    const int64_t threads = std::min<int64_t>(ceilDivide(x.columns, 32 * kChunk * kKept) * 32, kRowThreads);
+    const int64_t threads = std::min<int64_t>(ceilDivide(to.stride, 32 * kChunk * kKept) * 32, kRowThreads);
     config.blockDim = dim3(static_cast<unsigned>(threads));
     const auto kernel = type == CodeType::kE4M3 ? rowCodesKernel<true, kKept> : rowCodesKernel<false, kKept>;
     check(cudaLaunchKernelEx(&config, kernel, a), "quantizeCodes");

@@ -26,7 +26,7 @@ void launchQuantizeRows(const Matrix& out, const Matrix& x, CodeType type, const
 
 /** Activations as 8-bit codes, rows `stride` bytes apart, and their scales: what the tensor cores multiply. */
 struct CodedInput {
-  uint8_t* codes = nullptr;  // on a 256-byte boundary, as the scales
+  uint8_t* codes = nullptr;  // on a 256-byte boundary, as the scales; zeros behind the last of a row
   float* scales = nullptr;   // [rows], or [⌈columns / 128⌉][scaleStride] where groups of 128 columns have their own
   int64_t rows = 0, columns = 0;
   int64_t stride = 0;        // a multiple of 16
@@ -38,8 +38,9 @@ void launchQuantizeCodes(const CodedInput& to, const Matrix& x, CodeType type, c
                          cudaStream_t stream);
 
 /**
- * True where the product of codes below applies: sm_90a code is loaded, the weight is of e4m3 or int8 codes without
- * zeros, and its scales and those of the activations are a row's, or those of e4m3 blocks of 128 × 128 and 128.
+ * True where the product of codes below applies: the weight is of int8 codes, or of e4m3 codes where sm_90a code is
+ * loaded, without zeros, and its scales and those of the activations are a row's, or those of e4m3 blocks of 128 × 128
+ * and 128.
  */
 bool canMultiplyCodes(const QuantizedMatrix& weight, const DeviceTraits& traits);
 

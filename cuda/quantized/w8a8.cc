@@ -22,15 +22,17 @@ bool hasBlockScales(const QuantizedMatrix& weight) {
 
 bool canMultiplyCodes(const QuantizedMatrix& weight, const DeviceTraits& traits) {
   const bool isPlain = !weight.zeros && !weight.groupIndex && weight.rows < kMostRows && weight.columns < kMostRows;
-  if (traits.architecture < 90 || !isPlain) return false;
-  if (weight.codeType == CodeType::kE4M3) return hasRowScales(weight) || hasBlockScales(weight);
-  return weight.codeType == CodeType::kI8 && hasRowScales(weight) && weight.columns <= kMostExact;
+  if (!isPlain) return false;
+  if (weight.codeType == CodeType::kI8) return hasRowScales(weight) && weight.columns <= kMostExact;
+  const bool isE4m3 = weight.codeType == CodeType::kE4M3 && traits.architecture >= 90;
+  return isE4m3 && (hasRowScales(weight) || hasBlockScales(weight));
 }
 
 void launchCodedProduct(const Matrix& out, const CodedInput& x, const QuantizedMatrix& weight, const Vector& bias,
                         const DeviceTraits& traits, cudaStream_t stream) {
   const w8a8::Product product{out, x, weight, bias};
-  if (weight.codeType == CodeType::kI8) w8a8::launchInt8Rows(product, traits, stream);
+  if (weight.codeType == CodeType::kI8 && traits.architecture < 90) w8a8::launchInt8Ampere(product, traits, stream);
+  else if (weight.codeType == CodeType::kI8) w8a8::launchInt8Rows(product, traits, stream);
   else if (hasBlockScales(weight)) w8a8::launchE4m3Blocks(product, traits, stream);
   else w8a8::launchE4m3Rows(product, traits, stream);
 }

@@ -13,9 +13,12 @@ struct Product {
   const Vector& bias;
 };
 
-/** e4m3 codes, scales of rows; of blocks; int8 codes, scales of rows. */
+/** For Hopper: e4m3 codes, scales of rows; of blocks; int8 codes, scales of rows. */
 void launchE4m3Rows(const Product& product, const DeviceTraits& traits, cudaStream_t stream);
 void launchE4m3Blocks(const Product& product, const DeviceTraits& traits, cudaStream_t stream);
 void launchInt8Rows(const Product& product, const DeviceTraits& traits, cudaStream_t stream);
+
+/** int8 codes, scales of rows, from sm_80 on. */
+void launchInt8Ampere(const Product& product, const DeviceTraits& traits, cudaStream_t stream);
 
 }  // namespace octavo::cuda::w8a8
