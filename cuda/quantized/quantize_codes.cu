@@ -1,5 +1,7 @@
 // Activations to codes and scales: what the tensor cores multiply. One pass: a row, or a group, stays in registers
 // between its largest magnitude and its codes. Codes and scales are those of quantize_rows.cu, bit for bit.
+// Measured on an H200, bf16, K = 8192, within a product: 3 µs up to 64 rows, 40 to 48 at 4096 (100 MB: 25 to read and
+// write).
 #include <cuda_fp8.h>
 
 #include <algorithm>

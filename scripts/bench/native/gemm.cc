@@ -18,7 +18,7 @@ void addFigures(Report& report, const GemmCase& of, double time, size_t bytes, c
   switch (of.figure) {
     case GemmFigure::kRate:
       report.number("value", of.flops() / time * 1e-6).text("unit", "TFLOP/s");
-      report.limit(card.limitName(), card.tensorFlops * 1e-12);
+      report.limit(card.limitName(), of.tensorShare() * card.tensorFlops * 1e-12);
       return;
     case GemmFigure::kTime:
       report.number("value", time).text("unit", "µs").limit("plain read", read.microseconds(bytes));
