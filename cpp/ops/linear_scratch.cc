@@ -8,6 +8,7 @@ namespace {
 
 constexpr int64_t kChunk = 8;       // elements: rows begin where 16-byte accesses may
 constexpr int64_t kTileRows = 128;  // of the widest tile of a product
+constexpr int64_t kPart = 256;      // bytes: where a part begins
 
 int64_t alignedTo(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
@@ -22,7 +23,14 @@ LinearScratchLayout::LinearScratchLayout(DType dtype, int64_t tokens, int64_t ro
   weightBytes = static_cast<size_t>(weightRows * weightStride * size);
   if (scaling != ActivationScaling::kNone) {
     activationStride = weightStride;
-    activationBytes = static_cast<size_t>(alignedTo(tokens * activationStride * size, 256));
+    codeStride = alignedTo(columns, QuantizedMatrix::kRowAlignment);
+    scaleStride = alignedTo(tokens, 4);
+    scaleOffset = static_cast<size_t>(alignedTo(tokens * codeStride, kPart));
+    const bool hasGroups = scaling == ActivationScaling::kGroup;
+    const int64_t groups = hasGroups ? alignedTo(columns, kScaledColumns) / kScaledColumns : 1;
+    const int64_t scaleBytes = alignedTo(groups * scaleStride * static_cast<int64_t>(sizeof(float)), kPart);
+    activationBytes = std::max(static_cast<size_t>(alignedTo(tokens * activationStride * size, kPart)),
+                               scaleOffset + static_cast<size_t>(scaleBytes));
   }
   bytes = activationBytes + weightBytes;
 }

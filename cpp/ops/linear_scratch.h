@@ -17,13 +17,21 @@ struct LinearScratch {
   size_t bytes = 0;
 };
 
-/** What is in it: rows of x after they were quantised, then numbers of so many rows of the weight. */
+/**
+ * What is in it: rows of x after they were quantised, then numbers of so many rows of the weight. Quantised rows are
+ * numbers, or codes of 8 bits and then their scales.
+ */
 struct LinearScratchLayout {
   static constexpr size_t kWeightBytes = size_t{32} << 20;  // of weight rows at a time, where 128 rows take no more
 
   int64_t activationStride = 0, weightStride = 0;  // elements
   int64_t weightRows = 0;                          // at a time
   size_t activationBytes = 0, weightBytes = 0;
+
+  static constexpr int64_t kScaledColumns = 128;   // of codes with a scale of their own where groups have one
+  int64_t codeStride = 0;                          // bytes
+  int64_t scaleStride = 0;                         // scales of a group of columns: those of all rows, padded
+  size_t scaleOffset = 0;                          // bytes
   size_t bytes = 0;
 
   /** For `tokens` rows of x of `dtype`, and a weight of [rows, columns]. */

@@ -28,10 +28,14 @@ PFN_cuTensorMapEncodeTiled_v12000 findEncoder() {
 template <size_t kRank>
 struct Tensor {
   void* data;
-  DType dtype;
+  CUtensorMapDataType type;
   cuuint64_t dimensions[kRank], strides[kRank - 1];
   cuuint32_t box[kRank];
 };
+
+CUtensorMapDataType typeOf(DType dtype) {
+  return dtype == DType::kBF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+}
 
 template <size_t kRank>
 CUtensorMap encode(const Tensor<kRank>& tensor) {
@@ -39,10 +43,8 @@ CUtensorMap encode(const Tensor<kRank>& tensor) {
   CUtensorMap map;
   cuuint32_t steps[kRank];
   std::fill(steps, steps + kRank, 1u);
-  const auto type =
-      tensor.dtype == DType::kBF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-  const CUresult result = encoder(&map, type, kRank, tensor.data, tensor.dimensions, tensor.strides, tensor.box, steps,
-                                  CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+  const CUresult result = encoder(&map, tensor.type, kRank, tensor.data, tensor.dimensions, tensor.strides, tensor.box,
+                                  steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result == CUDA_SUCCESS) return map;
   std::string shape;
@@ -57,7 +59,7 @@ CUtensorMap encodeCache(const KvCacheView& cache, int boxTokens) {
   const auto rowBytes = static_cast<cuuint64_t>(cache.headDim) * 2, boxes = rowBytes / (kBoxColumns * 2);
   const auto planes = static_cast<cuuint64_t>(cache.blocks) * static_cast<cuuint64_t>(cache.layers) * 2;
   return encode<4>({cache.data,
-                    cache.dtype,
+                    typeOf(cache.dtype),
                     {kBoxColumns, rows, boxes, planes},
                     {rowBytes, kBoxColumns * 2, rows * rowBytes},
                     {kBoxColumns, static_cast<cuuint32_t>(boxTokens), static_cast<cuuint32_t>(boxes), 2}});
@@ -67,10 +69,18 @@ CUtensorMap encodeCache(const KvCacheView& cache, int boxTokens) {
 
 CUtensorMap tensorMapOf(const Matrix& matrix, int boxRows) {
   return encode<2>({matrix.data,
-                    matrix.dtype,
+                    typeOf(matrix.dtype),
                     {static_cast<cuuint64_t>(matrix.columns), static_cast<cuuint64_t>(matrix.rows)},
                     {static_cast<cuuint64_t>(matrix.stride) * 2},
                     {kBoxColumns, static_cast<cuuint32_t>(boxRows)}});
+}
+
+CUtensorMap codeMapOf(const void* codes, int64_t rows, int64_t columns, int64_t stride, int boxRows) {
+  return encode<2>({const_cast<void*>(codes),
+                    CU_TENSOR_MAP_DATA_TYPE_UINT8,
+                    {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows)},
+                    {static_cast<cuuint64_t>(stride)},
+                    {2 * kBoxColumns, static_cast<cuuint32_t>(boxRows)}});
 }
 
 // Every layer of every step asks for the same one. A map is a pure function of the view: it owns and outlives nothing.

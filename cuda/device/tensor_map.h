@@ -15,6 +15,12 @@ namespace octavo::cuda {
 CUtensorMap tensorMapOf(const Matrix& matrix, int boxRows);
 
 /**
+ * Rows of 8-bit codes, `stride` bytes (a multiple of 16) apart, in boxes of boxRows × 128 columns that lie in shared
+ * memory as above.
+ */
+CUtensorMap codeMapOf(const void* codes, int64_t rows, int64_t columns, int64_t stride, int boxRows);
+
+/**
  * All of a paged cache whose dim is a multiple of 64, in boxes of the keys and the values of boxTokens tokens of one
  * head: coordinates (0, head · blockSize + token, 0, (block · layers + layer) · 2). In shared memory the keys come
  * first; both in rows as above, 64 columns after the other.

@@ -70,4 +70,12 @@ __device__ __forceinline__ void multiplyAdd(float (&c)[4], const uint32_t (&a)[4
   }
 }
 
+/** c[16×8] += a[16×32] · b[8×32]ᵀ of int8; the sums are exact. */
+__device__ __forceinline__ void multiplyAddInt8(int32_t (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
+               "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
 }  // namespace octavo::cuda::ptx

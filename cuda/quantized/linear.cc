@@ -11,14 +11,28 @@ namespace {
 
 constexpr int64_t kFewRows = 16;  // up to here the codes are read as they are, beyond they become numbers first
 
+void requireScratch(const LinearScratch& scratch, const LinearScratchLayout& layout) {
+  if (scratch.bytes >= layout.activationBytes) return;
+  throw Error(ErrorCode::kInternal, "linear: quantised activations take " + std::to_string(layout.activationBytes) +
+                                        " bytes of scratch, there are " + std::to_string(scratch.bytes));
+}
+
+/** x as codes and scales, in the first part of the scratch. */
+CodedInput codeInput(const Matrix& x, const QuantizedMatrix& weight, const LinearScratch& scratch,
+                     const LinearScratchLayout& layout, cudaStream_t stream) {
+  requireScratch(scratch, layout);
+  auto* const bytes = static_cast<uint8_t*>(scratch.data);
+  const CodedInput coded{bytes, reinterpret_cast<float*>(bytes + layout.scaleOffset), x.rows, x.columns,
+                         layout.codeStride, static_cast<int32_t>(layout.scaleStride)};
+  launchQuantizeCodes(coded, x, weight.codeType, weight.activations, stream);
+  return coded;
+}
+
 /** x after it was quantised, in the first part of the scratch. */
 Matrix quantizeInput(const Matrix& x, const QuantizedMatrix& weight, const LinearScratch& scratch,
                      const LinearScratchLayout& layout, cudaStream_t stream) {
   if (weight.activations.scaling == ActivationScaling::kNone) return x;
-  if (scratch.bytes < layout.activationBytes) {
-    throw Error(ErrorCode::kInternal, "linear: quantised activations take " + std::to_string(layout.activationBytes) +
-                                          " bytes of scratch, there are " + std::to_string(scratch.bytes));
-  }
+  requireScratch(scratch, layout);
   const Matrix quantized{scratch.data, x.dtype, x.rows, x.columns, layout.activationStride};
   launchQuantizeRows(quantized, x, weight.codeType, weight.activations, stream);
   return quantized;
@@ -26,12 +40,17 @@ Matrix quantizeInput(const Matrix& x, const QuantizedMatrix& weight, const Linea
 
 }  // namespace
 
-// With few rows the sums are of fp32 numbers; with more, of numbers rounded to x's dtype, on the tensor cores where it
-// has 16 bits: a row's result may change between kFewRows rows and one more, and nowhere else.
+// Quantised activations meet codes as codes where that kernel applies. Elsewhere, with few rows the sums are of fp32
+// numbers; with more, of numbers rounded to x's dtype, on the tensor cores where it has 16 bits: a row's result may
+// change between kFewRows rows and one more, and nowhere else.
 void launchQuantizedLinear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
                            const LinearScratch& scratch, const DeviceTraits& traits, cudaStream_t stream) {
   if (out.rows == 0 || out.columns == 0) return;
   const LinearScratchLayout layout(x.dtype, x.rows, weight.rows, weight.columns, weight.activations.scaling);
+  if (canMultiplyCodes(weight, traits)) {
+    launchCodedProduct(out, codeInput(x, weight, scratch, layout, stream), weight, bias, traits, stream);
+    return;
+  }
   const Matrix input = quantizeInput(x, weight, scratch, layout, stream);
   if (x.rows <= kFewRows || scratch.bytes < layout.bytes) {
     launchQuantizedGemv(out, input, weight, bias, stream);

@@ -24,6 +24,30 @@ void launchDequantize(const Matrix& out, const QuantizedMatrix& weight, int64_t 
 void launchQuantizeRows(const Matrix& out, const Matrix& x, CodeType type, const ActivationQuantization& how,
                         cudaStream_t stream);
 
+/** Activations as 8-bit codes, rows `stride` bytes apart, and their scales: what the tensor cores multiply. */
+struct CodedInput {
+  uint8_t* codes = nullptr;  // on a 256-byte boundary, as the scales; zeros behind the last of a row
+  float* scales = nullptr;   // [rows], or [⌈columns / 128⌉][scaleStride] where groups of 128 columns have their own
+  int64_t rows = 0, columns = 0;
+  int64_t stride = 0;        // a multiple of 16
+  int32_t scaleStride = 0;   // a multiple of 4; what follows the last row is not read into any result
+};
+
+/** x as codes of `type` (int8, e4m3), scaled as `how` says: the codes and scales that launchQuantizeRows multiplies. */
+void launchQuantizeCodes(const CodedInput& to, const Matrix& x, CodeType type, const ActivationQuantization& how,
+                         cudaStream_t stream);
+
+/**
+ * True where the product of codes below applies: the weight is of int8 codes, or of e4m3 codes where sm_90a code is
+ * loaded, without zeros, and its scales and those of the activations are a row's, or those of e4m3 blocks of 128 × 128
+ * and 128.
+ */
+bool canMultiplyCodes(const QuantizedMatrix& weight, const DeviceTraits& traits);
+
+/** out = x · weightᵀ + bias on the tensor cores. Starts before the kernel that makes x has ended, and waits for it. */
+void launchCodedProduct(const Matrix& out, const CodedInput& x, const QuantizedMatrix& weight, const Vector& bias,
+                        const DeviceTraits& traits, cudaStream_t stream);
+
 void launchRepack(const Repack& repack, cudaStream_t stream);
 
 }  // namespace octavo::cuda

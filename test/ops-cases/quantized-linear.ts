@@ -65,7 +65,10 @@ interface Setting {
   gap: number
 }
 
-/** `rounds`: whether the device may round weight and quantised x to a 16-bit dtype of x. */
+/**
+ * `rounds`: whether the device may round weight and quantised x to a 16-bit dtype of x, and sum products of e4m3 codes in
+ * fewer bits than fp32 has.
+ */
 function linearCase(one: WeightCase, { m, x, out, bias, gap }: Setting, rounds: boolean): OpCase {
   const [n, k] = one.shape
   const name = `${m} rows of ${x}${bias ? ` + ${bias}` : ''} → ${out}, gap ${gap} · ${weightName(one)}`
@@ -77,7 +80,8 @@ function linearCase(one: WeightCase, { m, x, out, bias, gap }: Setting, rounds: 
     const used = one.activations ? quantizedInput(inputs, k, one.codeType, one.activations) : inputs
     const sizes = reference.linear(used.map(Math.abs), numbers.map(Math.abs), null, [m, n, k])
     const most = sizes.reduce((a, b) => Math.max(a, b), 0)
-    const rounding = rounds && x !== 'fp32' ? 2 * unit[x] : 0
+    const codes = one.activations && one.codeType === 'e4m3' ? 2 ** -11 : 0
+    const rounding = rounds ? Math.max(codes, x === 'fp32' ? 0 : 2 * unit[x]) : 0
     return {
       run(device) {
         using scope = new Scope(device)

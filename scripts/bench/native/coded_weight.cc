@@ -50,7 +50,9 @@ class CodedWeight : public GemmWeight {
         count_(coldRotation(bytes())),
         stride_((codes_.size() + scales_.size() + kScaleAlignment - 1) / kScaleAlignment * kScaleAlignment),
         copies_(stride_ * count_),
-        scratch_(LinearScratchLayout(DType::kBF16, of.rows, of.columns, of.depth, format_.activations.scaling).bytes) {
+        givesCodes_(of.givesCodes),
+        layout_(DType::kBF16, of.rows, of.columns, of.depth, format_.activations.scaling),
+        scratch_(layout_.bytes) {
     for (int turn = 0; turn < count_; ++turn) {
       uint8_t* const to = copies_.data() + turn * stride_;
       cuda::check(cudaMemcpy(to, codes_.data(), codes_.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
@@ -61,11 +63,20 @@ class CodedWeight : public GemmWeight {
   int count() const override { return count_; }
   size_t bytes() const override { return codes_.size() + scales_.size(); }
 
+  void prepare(const Matrix& x, const cuda::DeviceTraits& traits, cudaStream_t stream) override {
+    if (!givesCodes_ || !cuda::canMultiplyCodes(placed(codes_.data(), scales_.data()), traits)) return;
+    auto* const to = reinterpret_cast<uint8_t*>(scratch_.data());
+    coded_ = {to, reinterpret_cast<float*>(to + layout_.scaleOffset), x.rows, x.columns, layout_.codeStride,
+              static_cast<int32_t>(layout_.scaleStride)};
+    cuda::launchQuantizeCodes(coded_, x, format_.type, format_.activations, stream);
+  }
+
   void launch(const Matrix& out, const Matrix& x, int turn, const cuda::DeviceTraits& traits,
               cudaStream_t stream) const override {
     const uint8_t* const copy = copies_.data() + turn * stride_;
-    cuda::launchQuantizedLinear(out, x, placed(copy, copy + codes_.size()), {}, {scratch_.data(), scratch_.bytes()},
-                                traits, stream);
+    const QuantizedMatrix weight = placed(copy, copy + codes_.size());
+    if (coded_.codes) cuda::launchCodedProduct(out, coded_, weight, {}, traits, stream);
+    else cuda::launchQuantizedLinear(out, x, weight, {}, {scratch_.data(), scratch_.bytes()}, traits, stream);
   }
 
   std::vector<float> row(int, int64_t n) const override {
@@ -112,7 +123,10 @@ class CodedWeight : public GemmWeight {
   int count_ = 0;
   size_t stride_ = 0;                     // from copy to copy
   DeviceArray<uint8_t> copies_;           // codes and scales of each
+  bool givesCodes_ = false;
+  LinearScratchLayout layout_;
   DeviceArray<char> scratch_;
+  cuda::CodedInput coded_;                // in the scratch, where x was quantised before
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ void addFigures(Report& report, const GemmCase& of, double time, size_t bytes, c
   switch (of.figure) {
     case GemmFigure::kRate:
       report.number("value", of.flops() / time * 1e-6).text("unit", "TFLOP/s");
-      report.limit(card.limitName(), card.tensorFlops * 1e-12);
+      report.limit(card.limitName(), of.tensorShare() * card.tensorFlops * 1e-12);
       return;
     case GemmFigure::kTime:
       report.number("value", time).text("unit", "µs").limit("plain read", read.microseconds(bytes));
@@ -33,7 +33,8 @@ void addFigures(Report& report, const GemmCase& of, double time, size_t bytes, c
 /** False where the result is wrong: then nothing is timed. */
 bool run(const GemmCase& of, const Card& card, PlainRead& read, cudaStream_t stream) {
   const cuda::DeviceTraits traits = of.forcesAmpere ? ampereTraits(card) : card.traits;
-  const GemmOperands operands(of, stream);
+  GemmOperands operands(of, stream);
+  operands.prepare(traits, stream);
   const GemmWeight& weight = operands.weight();
   const auto launch = [&](int turn) { weight.launch(operands.out(), operands.x(), turn, traits, stream); };
   const int last = weight.count() - 1;

@@ -16,6 +16,15 @@ GemmCase square(const std::string& format, Figure figure, int64_t rows, std::opt
   return {format + " 8192x8192, M=" + std::to_string(rows), figure, rows, 8192, 8192, std::move(codes)};
 }
 
+/** Alone, as the peers' figures are, and with the quantisation of x. */
+void addProduct(std::vector<GemmCase>& cases, const std::string& format, Figure figure, int64_t rows,
+                const CodedFormat& codes) {
+  cases.push_back(square(format, figure, rows, codes));
+  cases.back().givesCodes = true;
+  cases.push_back(square(format, figure, rows, codes));
+  cases.back().name += ", with quantisation";
+}
+
 void addDense(std::vector<GemmCase>& cases) {
   cases.push_back({"bf16 4096x4096x4096", Figure::kRate, 4096, 4096, 4096, {}});
   cases.push_back({"bf16 8192x8192x8192", Figure::kRate, 8192, 8192, 8192, {}});
@@ -30,11 +39,12 @@ void addCoded(std::vector<GemmCase>& cases) {
   for (int64_t rows : {128, 256}) cases.push_back(square("W4A16", Figure::kTime, rows, kW4));
   cases.push_back(square("W4A16", Figure::kRate, 4096, kW4));
   cases.push_back(square("W3A16", Figure::kTime, 16, kW3));
-  for (int64_t rows : {1, 64, 256}) cases.push_back(square("FP8 channel/token", Figure::kTime, rows, kFp8));
-  cases.push_back(square("FP8 channel/token", Figure::kRate, 4096, kFp8));
-  for (int64_t rows : {16, 64, 128}) cases.push_back(square("FP8 blocks", Figure::kTime, rows, kFp8Blocks));
-  cases.push_back(square("FP8 blocks", Figure::kRate, 4096, kFp8Blocks));
-  cases.push_back(square("INT8 W8A8", Figure::kReadShare, 64, kInt8));
+  for (int64_t rows : {1, 64, 256}) addProduct(cases, "FP8 channel/token", Figure::kTime, rows, kFp8);
+  addProduct(cases, "FP8 channel/token", Figure::kRate, 4096, kFp8);
+  for (int64_t rows : {16, 64, 128}) addProduct(cases, "FP8 blocks", Figure::kTime, rows, kFp8Blocks);
+  addProduct(cases, "FP8 blocks", Figure::kRate, 4096, kFp8Blocks);
+  for (int64_t rows : {1, 64}) addProduct(cases, "INT8 W8A8", Figure::kReadShare, rows, kInt8);
+  addProduct(cases, "INT8 W8A8", Figure::kRate, 4096, kInt8);
 }
 
 }  // namespace

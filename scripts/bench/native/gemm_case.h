@@ -33,7 +33,10 @@ struct GemmCase {
   int64_t rows = 0, columns = 0, depth = 0;
   std::optional<CodedFormat> codes;
   bool forcesAmpere = false;  // run the kernels made for A100-class cards
+  bool givesCodes = false;    // x is quantised before: the product alone is timed, as the peers' figures are
 
+  /** Tensor cores multiply 8-bit codes twice as fast. */
+  double tensorShare() const { return codes && codes->activations.scaling != ActivationScaling::kNone ? 2 : 1; }
   double flops() const { return 2.0 * static_cast<double>(rows) * static_cast<double>(columns * depth); }
 };
 

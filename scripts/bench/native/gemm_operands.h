@@ -14,6 +14,7 @@ class GemmOperands {
   GemmOperands(const GemmCase& of, cudaStream_t stream);
 
   const GemmWeight& weight() const { return *weight_; }
+  void prepare(const cuda::DeviceTraits& traits, cudaStream_t stream) { weight_->prepare(x(), traits, stream); }
   Matrix x() const { return {x_.data(), DType::kBF16, case_.rows, case_.depth, case_.depth}; }
   Matrix out() const { return {out_.data(), DType::kBF16, case_.rows, case_.columns, case_.columns}; }
 

@@ -20,6 +20,8 @@ class GemmWeight {
   virtual int count() const = 0;
   /** Of one copy: numbers, or codes and scales. */
   virtual size_t bytes() const = 0;
+  /** Once, before the launches with this x: what is not to be timed of them. */
+  virtual void prepare(const Matrix&, const cuda::DeviceTraits&, cudaStream_t) {}
   /** out = x · weightᵀ with copy number `turn`, as the engine launches it. */
   virtual void launch(const Matrix& out, const Matrix& x, int turn, const cuda::DeviceTraits& traits,
                       cudaStream_t stream) const = 0;

@@ -1,0 +1,71 @@
+// Blocks of a cluster: barriers and memory of the others (PTX ISA, sm_90), and the launch that need not wait.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace octavo::cuda::ptx {
+
+__device__ __forceinline__ uint32_t clusterRank() {
+  uint32_t rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+
+/** All threads of the cluster have come, and what they wrote before is visible. Every thread. */
+__device__ __forceinline__ void syncCluster() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+/** Where `address` of this block's shared memory lies in block `rank`. */
+__device__ __forceinline__ uint32_t addressIn(uint32_t address, uint32_t rank) {
+  uint32_t remote;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(rank));
+  return remote;
+}
+
+/** Arrives at a barrier of any block of the cluster; what this thread wrote before is visible to who waits for it. */
+__device__ __forceinline__ void arriveRemote(uint32_t barrier) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+/** The same for a thread that wrote nothing which the other reads: without the release, which waits for memory. */
+__device__ __forceinline__ void arriveRemoteUnordered(uint32_t barrier) {
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+/** waitBarrier, after which the stores of the other block's threads that arrived are visible. */
+__device__ __forceinline__ void waitRemote(uint32_t barrier, uint32_t parity) {
+  asm volatile(
+      "{\n.reg .pred done;\n"
+      "wait_%=: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra wait_%=;\n}" ::"r"(barrier), "r"(parity) : "memory");
+}
+
+__device__ __forceinline__ void storeRemote(uint32_t to, uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
+  asm volatile("st.shared::cluster.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x), "r"(y), "r"(z), "r"(w)
+               : "memory");
+}
+
+/** loadTile to the same place in every block of `mask`; each one's barrier counts the bytes. One thread. */
+__device__ __forceinline__ void loadTileShared(uint32_t to, const CUtensorMap* map, uint32_t barrier, int column,
+                                               int row, uint16_t mask) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster "
+      "[%0], [%1, {%3, %4}], [%2], %5;" ::"r"(to), "l"(map), "r"(barrier), "r"(column), "r"(row), "h"(mask) : "memory");
+}
+
+/** `bytes` contiguous bytes, a multiple of 16 as both addresses. One thread. */
+__device__ __forceinline__ void loadBytes(uint32_t to, const void* from, uint32_t bytes, uint32_t barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+               "l"(from), "r"(bytes), "r"(barrier) : "memory");
+}
+
+/** The kernels before this one have ended and what they wrote is visible (after a programmatic launch). */
+__device__ __forceinline__ void waitForPredecessors() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+/** A kernel launched so may begin; its own wait still lasts until this one has ended. */
+__device__ __forceinline__ void letSuccessorsBegin() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+
+}  // namespace octavo::cuda::ptx

@@ -1,0 +1,10 @@
+#include "cuda/quantized/w8a8.h"
+#include "cuda/quantized/w8a8_launch.cuh"
+
+namespace octavo::cuda::w8a8 {
+
+void launchE4m3Rows(const Product& product, const DeviceTraits& traits, cudaStream_t stream) {
+  launchFitting<ptx::E4m3Codes, Scaling::kRow>(product, traits, stream);
+}
+
+}  // namespace octavo::cuda::w8a8
