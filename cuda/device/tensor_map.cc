@@ -63,6 +63,31 @@ CUtensorMap encodeCache(const KvCacheView& cache, int boxTokens) {
                     {kBoxColumns, static_cast<cuuint32_t>(boxTokens), static_cast<cuuint32_t>(boxes), 2}});
 }
 
+CUtensorMap encodeLatents(const LatentCacheView& cache, int boxTokens) {
+  const auto rowBytes = static_cast<cuuint64_t>(cache.width) * 2, boxes = rowBytes / (kBoxColumns * 2);
+  const auto tokens = static_cast<cuuint64_t>(cache.blockSize);
+  const auto planes = static_cast<cuuint64_t>(cache.blocks) * static_cast<cuuint64_t>(cache.layers);
+  return encode<4>({cache.data,
+                    cache.dtype,
+                    {kBoxColumns, tokens, boxes, planes},
+                    {rowBytes, kBoxColumns * 2, tokens * rowBytes},
+                    {kBoxColumns, static_cast<cuuint32_t>(boxTokens), static_cast<cuuint32_t>(boxes), 1}});
+}
+
+/** The map of a view, made once for many calls: every layer of every step asks for the same one. A map is a pure
+ *  function of the view: it owns and outlives nothing. */
+template <typename View>
+const CUtensorMap& remembered(const View& cache, int boxTokens, CUtensorMap (*make)(const View&, int)) {
+  struct Last { View cache; int boxTokens = 0; CUtensorMap map; };
+  thread_local Last last;
+  if (last.boxTokens != boxTokens || last.cache != cache) {
+    last.map = make(cache, boxTokens);
+    last.cache = cache;
+    last.boxTokens = boxTokens;
+  }
+  return last.map;
+}
+
 }  // namespace
 
 CUtensorMap tensorMapOf(const Matrix& matrix, int boxRows) {
@@ -73,16 +98,10 @@ CUtensorMap tensorMapOf(const Matrix& matrix, int boxRows) {
                     {kBoxColumns, static_cast<cuuint32_t>(boxRows)}});
 }
 
-// Every layer of every step asks for the same one. A map is a pure function of the view: it owns and outlives nothing.
-CUtensorMap cacheMapOf(const KvCacheView& cache, int boxTokens) {
-  struct Last { KvCacheView cache; int boxTokens = 0; CUtensorMap map; };
-  thread_local Last last;
-  if (last.boxTokens != boxTokens || last.cache != cache) {
-    last.map = encodeCache(cache, boxTokens);
-    last.cache = cache;
-    last.boxTokens = boxTokens;
-  }
-  return last.map;
+CUtensorMap cacheMapOf(const KvCacheView& cache, int boxTokens) { return remembered(cache, boxTokens, encodeCache); }
+
+CUtensorMap latentMapOf(const LatentCacheView& cache, int boxTokens) {
+  return remembered(cache, boxTokens, encodeLatents);
 }
 
 }  // namespace octavo::cuda

@@ -3,7 +3,7 @@
 
 #include <cuda.h>
 
-#include "ops/tensor.h"
+#include "ops/latent.h"
 
 namespace octavo::cuda {
 
@@ -20,5 +20,11 @@ CUtensorMap tensorMapOf(const Matrix& matrix, int boxRows);
  * first; both in rows as above, 64 columns after the other.
  */
 CUtensorMap cacheMapOf(const KvCacheView& cache, int boxTokens);
+
+/**
+ * All of a paged cache of latents whose width is a multiple of 64, in boxes of boxTokens whole rows: coordinates
+ * (0, token, 0, block · layers + layer). In shared memory 64 columns after the other, rows as above.
+ */
+CUtensorMap latentMapOf(const LatentCacheView& cache, int boxTokens);
 
 }  // namespace octavo::cuda
