@@ -2,8 +2,8 @@
 //
 // A block is a worker (mla_schedule.cuh): one warp brings tiles of 32 latents by the tensor memory accelerator, four
 // score them (mma.m16n8k16, the 16 rows its M side, a quarter of the 576 columns each), two make weights of the
-// scores, eight add 64 columns of values each. They meet at barriers alone and work on different tiles at a time. A latent is read from memory once for 16
-// rows: it is key and value in place.
+// scores, eight add 64 columns of values each. They meet at barriers alone and work on different tiles at a time. A
+// latent is read from memory once for 16 rows: it is key and value in place.
 #include <algorithm>
 
 #include "cuda/attention/mla_decode_score.cuh"

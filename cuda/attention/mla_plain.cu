@@ -24,7 +24,9 @@ struct PagedLatents {
     int64_t block = table[static_cast<int64_t>(sequence) * tableStride + token / cache.blockSize];
     return ((block * cache.layers + layer) * cache.blockSize + token % cache.blockSize) * cache.width;
   }
-  __device__ __forceinline__ float key(int64_t row, int, int d) const { return loadFloat(cache.data, cache.dtype, row + d); }
+  __device__ __forceinline__ float key(int64_t row, int, int d) const {
+    return loadFloat(cache.data, cache.dtype, row + d);
+  }
   __device__ __forceinline__ float value(int64_t row, int, int d) const { return key(row, 0, d); }
 };
 

@@ -1,4 +1,4 @@
-/** Multi-head latent attention: its paged cache, and attention over latents or over what they expand to. */
+/** Multi-head latent attention: its paged cache, attention over latents and over what they expand to. */
 import { requireApart, requireDistinct } from './aliasing.js'
 import type { AttentionOptions } from './attention.js'
 import type { DeviceBuffer } from './buffer.js'
@@ -11,14 +11,14 @@ import { deviceOf, nativeHeads, nativeLatentCache, nativeMatrix } from './shape.
 import type { HeadsArgument, MatrixArgument } from './shape.js'
 
 /**
- * A paged cache of latents: a buffer of shape `[blocks, layers, blockSize, width]`, whose rows hold a token's latent and
- * then its rotated key. `blockSize` is 16, 32 or 64, `width` at most 1024.
+ * A paged cache of latents: a buffer of shape `[blocks, layers, blockSize, width]`, whose rows hold
+ * a token's latent and then its rotated key. `blockSize` is 16, 32 or 64, `width` at most 1024.
  */
 export type LatentCacheBuffer = DeviceBuffer<FloatDType>
 
 /**
- * Stores one layer's rows `[tokens, width]`: token t goes to `slots[t] = block · blockSize + offset`; negative slots are
- * skipped. Slots must differ from each other.
+ * Stores one layer's rows `[tokens, width]`: token t goes to `slots[t] = block · blockSize + offset`;
+ * negative slots are skipped. Slots must differ from each other.
  */
 export function latentWrite(
   cache: LatentCacheBuffer,
@@ -54,7 +54,10 @@ export function latentRead(
   callOps((ops) => ops.latentRead(deviceOf('cache', cache), call))
 }
 
-/** What {@link latentAttention} needs to know of a batch; `scale` has no default: it is that of the unabsorbed head. */
+/**
+ * What {@link latentAttention} needs to know of a batch. `scale` has no default: it is that of the
+ * head before its query was absorbed.
+ */
 export type LatentAttentionOptions = Omit<AttentionOptions, 'scale' | 'window'> & { scale: number }
 
 const latentNames = {
@@ -66,8 +69,8 @@ const latentNames = {
 } as const
 
 /**
- * Causal attention of absorbed queries `[tokens, heads, width]` over cached latents: a row is the key of every head, its
- * first `out.dim` elements are the value.
+ * Causal attention of absorbed queries `[tokens, heads, width]` over cached latents: a row is the key
+ * of every head, its first `out.dim` elements are the value.
  */
 export function latentAttention(
   out: HeadsArgument,
@@ -92,7 +95,7 @@ export function latentAttention(
 
 /** A ragged batch of {@link expandedAttention}. */
 export interface ExpandedAttentionOptions {
-  /** `sequences + 1` ascending numbers from 0: sequence s owns query tokens `queryStart[s] … queryStart[s + 1]`. */
+  /** `sequences + 1` ascending numbers from 0: s owns query tokens `queryStart[s] … queryStart[s + 1]`. */
   queryStart: Int32s
   /** Tokens each sequence sees, those of this call included. */
   contextLength: Int32s
@@ -110,9 +113,9 @@ const expandedNames = {
 } as const
 
 /**
- * Causal attention over keys and values expanded from latents, contiguous rather than paged. The key of head h is the
- * first part of its row of `keyValue` and then the token's row of `ropeKey`, which all heads share; its value, of
- * `out.dim` elements, is the rest of its row of `keyValue`.
+ * Causal attention over keys and values expanded from latents, contiguous rather than paged. The key
+ * of head h is the first part of its row of `keyValue` and then the token's row of `ropeKey`, which all
+ * heads share; its value, of `out.dim` elements, is the rest of its row of `keyValue`.
  */
 export function expandedAttention(
   out: HeadsArgument,

@@ -25,7 +25,7 @@ const sequencesOf = (...pairs: readonly (readonly [number, number])[]) =>
 const decodes = sequencesOf(
   ...[1, 31, 32, 33, 63, 64, 65, 255, 257, 1030, 2049].map((context) => [1, context] as const),
 )
-/** Decodes with speculated tokens, a sequence that computes nothing, and prompts that the decode kernel leaves alone. */
+/** Decodes with speculated tokens, nothing to compute, and prompts that the decode kernel leaves alone. */
 const mixedQueries = sequencesOf([3, 66], [0, 40], [8, 8], [1, 500], [9, 130], [2, 2], [17, 17])
 
 const aligned = { rank: 512, ropeDim: 64, gap: 8 }
