@@ -12,16 +12,32 @@ bool hasKernel(const LatentShape& shape) {
 
 int64_t ceilDivide(int64_t value, int64_t divisor) { return (value + divisor - 1) / divisor; }
 
+int32_t partsOf(int32_t maxContextLength, int32_t partKeys, int32_t most) {
+  const int64_t parts = ceilDivide(maxContextLength, partKeys);
+  return static_cast<int32_t>(std::clamp<int64_t>(parts, LatentScratchLayout::kFewParts, most));
+}
+
+/** Of every row: its output in fp32, its maximum and its sum; padded to whole vectors of all threads. */
+size_t slotBytesOf(int32_t rows, int32_t rank, int32_t padding) {
+  return static_cast<size_t>(rows) * static_cast<size_t>(rank + padding) * 4;
+}
+
 }  // namespace
 
 LatentScratchLayout::LatentScratchLayout(const LatentShape& shape, int32_t maxSequences, int32_t maxContextLength) {
   if (!hasKernel(shape)) return;
-  tiles = static_cast<int32_t>(ceilDivide(int64_t{shape.heads} * kMostQueries, kTileRows));
-  slots = static_cast<int32_t>(std::clamp<int64_t>(ceilDivide(maxContextLength, kPartKeys), 16, kMostParts));
+  const int64_t rows = int64_t{shape.heads} * kMostQueries;
+  tiles = static_cast<int32_t>(ceilDivide(rows, kTileRows));
+  slots = partsOf(maxContextLength, kPartKeys, kMostParts);
   counterBytes = static_cast<size_t>(ceilDivide(int64_t{maxSequences} * tiles * 4, 256) * 256);
-  // Of every row: its output in fp32, its maximum and its sum; padded to whole vectors of a warp.
-  slotBytes = static_cast<size_t>(kTileRows) * (static_cast<size_t>(shape.rank) + 64) * 4;
-  bytes = counterBytes + slotBytes * static_cast<size_t>(slots) * kMultiprocessors;
+  slotBytes = slotBytesOf(kTileRows, shape.rank, 64);
+  size_t worker = slotBytes * static_cast<size_t>(slots);
+  if (rows >= kFewestWideRows) {
+    wideSlots = partsOf(maxContextLength, kWidePartKeys, kMostWideParts);
+    wideSlotBytes = slotBytesOf(kWideRows, shape.rank, 16);
+    worker = std::max(worker, wideSlotBytes * static_cast<size_t>(wideSlots));
+  }
+  bytes = counterBytes + worker * kMultiprocessors;
 }
 
 }  // namespace octavo

@@ -5,7 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include "cuda/device/device_traits.h"
-#include "ops/latent.h"
+#include "ops/latent_scratch.h"
 
 namespace octavo::cuda {
 
@@ -36,10 +36,18 @@ void launchLatentRead(const Matrix& out, const LatentCacheView& cache, int32_t l
 void launchLatentAttention(const LatentAttention& attention, const DeviceTraits& traits, cudaStream_t stream);
 void launchExpandedAttention(const ExpandedAttention& attention, const DeviceTraits& traits, cudaStream_t stream);
 
-/** True where the decode kernel applies: Hopper, 576 of one 16-bit dtype, alignment, a scratch that holds the batch. */
-bool canDecodeLatents(const LatentAttention& attention, const DeviceTraits& traits);
-/** Sequences with 1 to LatentScratchLayout::kMostQueries query tokens. The others are left alone. */
-void launchLatentDecode(const LatentAttention& attention, const DeviceTraits& traits, cudaStream_t stream);
+/**
+ * Sequences with 1 to kMostQueries query tokens, on Hopper; the others are left alone. `hasWide`: also those that the
+ * wide kernel takes.
+ */
+void launchLatentDecode(const LatentAttention& attention, const LatentScratchLayout& layout, bool hasWide,
+                        const DeviceTraits& traits, cudaStream_t stream);
+
+/** Whether, besides, queries are packed, blocks are of 64 and the scale is positive. */
+bool canDecodeLatentsWide(const LatentAttention& attention);
+/** Of those sequences the ones with kFewestWideRows rows and more. */
+void launchWideLatentDecode(const LatentAttention& attention, const LatentScratchLayout& layout,
+                            const DeviceTraits& traits, cudaStream_t stream);
 
 /** A block a query token and head, of sequences with more than `above` query tokens; any dtypes and dims. */
 void launchPlainLatentAttention(const LatentAttention& attention, int32_t above, cudaStream_t stream);

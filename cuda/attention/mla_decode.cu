@@ -8,7 +8,6 @@
 
 #include "cuda/attention/mla_decode_score.cuh"
 #include "cuda/attention/mla_decode_value.cuh"
-#include "cuda/device/alignment.h"
 #include "cuda/device/cuda_check.h"
 #include "cuda/device/shared_memory.h"
 #include "cuda/device/tensor_map.h"
@@ -28,11 +27,11 @@ __global__ void __launch_bounds__(kThreads, 1)
   extern __shared__ uint8_t shared[];
   const Place place(shared);
   if (threadIdx.x == 0) place.initialise();
-  const Line line = lineOf(a);
+  const Line line = lineOf<Shape>(a);
   int worker = blockIdx.x, warp = threadIdx.x / 32;
   if (worker >= min(line.workers, line.total)) return;
   int lineEnd = line.start(worker + 1);
-  const Segment segment = firstSegment(a, line.start(worker), lineEnd);
+  const Segment<Shape> segment = firstSegment<Shape>(a, line.start(worker), lineEnd);
   __syncthreads();
   if (warp < kScoreWarps) Scorer<kType>(a, place).run(segment, lineEnd);
   else if (warp < kFirstValueWarp) Weigher<kType>(a, place).run(segment, lineEnd);
@@ -49,30 +48,11 @@ void launch(const Arguments& a, const CUtensorMap& map, int blocks, cudaStream_t
   checkLaunch("latentDecode");
 }
 
-LatentScratchLayout layoutOf(const LatentAttention& a) {
-  return {{a.cache.dtype, a.query.heads, a.out.dim, a.cache.width}, a.scratch.maxSequences, a.scratch.maxContextLength};
-}
-
-/** The line is counted in 32 bits; sequences that share blocks could exceed them. */
-bool fitsLine(const LatentAttention& a, const LatentScratchLayout& layout) {
-  const int64_t tiles = ceilDivide(a.batch.maxContextLength, kTileKeys);
-  return tiles * a.batch.sequences * layout.tiles < int64_t{1} << 31;
-}
-
 }  // namespace
 }  // namespace mla
 
-bool canDecodeLatents(const LatentAttention& a, const DeviceTraits& traits) {
-  const LatentScratchLayout layout = mla::layoutOf(a);
-  return traits.architecture >= 90 && a.scratch.data != nullptr && layout.bytes > 0 &&
-         a.batch.sequences <= a.scratch.maxSequences && a.batch.maxContextLength <= a.scratch.maxContextLength &&
-         mla::fitsLine(a, layout) && a.query.dtype == a.cache.dtype && a.out.dtype == a.cache.dtype &&
-         a.cache.blockSize % mla::kTileKeys == 0 && isChunked(a.query) && isChunked(a.out) &&
-         isChunked(a.cache.data, a.cache.width, 0) && a.cache.blocks * a.cache.layers < int64_t{1} << 31;
-}
-
-void launchLatentDecode(const LatentAttention& attention, const DeviceTraits& traits, cudaStream_t stream) {
-  const LatentScratchLayout layout = mla::layoutOf(attention);
+void launchLatentDecode(const LatentAttention& attention, const LatentScratchLayout& layout, bool hasWide,
+                        const DeviceTraits& traits, cudaStream_t stream) {
   char* const scratch = static_cast<char*>(attention.scratch.data);
   const mla::Arguments a{attention.out,
                          attention.query,
@@ -81,11 +61,12 @@ void launchLatentDecode(const LatentAttention& attention, const DeviceTraits& tr
                          attention.cache.blockSize == 64 ? 1 : 0,
                          attention.layer,
                          attention.cache.layers,
+                         hasWide,
                          reinterpret_cast<int32_t*>(scratch),
                          layout.tiles,
                          reinterpret_cast<float4*>(scratch + layout.counterBytes),
                          layout.slots};
-  const CUtensorMap map = latentMapOf(attention.cache, mla::kTileKeys);
+  const CUtensorMap map = latentMapOf(attention.cache, mla::kTileKeys, mla::kWidth / 64);
   const int blocks = std::min(traits.multiprocessors, LatentScratchLayout::kMultiprocessors);
   if (attention.cache.dtype == DType::kBF16) mla::launch<DType::kBF16>(a, map, blocks, stream);
   else mla::launch<DType::kF16>(a, map, blocks, stream);

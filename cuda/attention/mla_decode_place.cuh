@@ -8,6 +8,8 @@
 
 namespace octavo::cuda::mla {
 
+constexpr int kTileKeys = 32;  // divides the block sizes that the kernel takes
+constexpr int kTileRows = LatentScratchLayout::kTileRows;
 constexpr int kWidth = 576, kRank = 512;
 constexpr int kScoreWarps = 4, kWeightWarps = 2, kValueWarps = kRank / 64;  // a value warp has 64 columns
 constexpr int kFirstValueWarp = kScoreWarps + kWeightWarps;
@@ -22,6 +24,22 @@ constexpr int kTileBytes = kWidth / 64 * kSlabBytes;
 constexpr int kScorePitch = kTileKeys * 4 + 32, kWeightPitch = kTileKeys * 2 + 16;
 constexpr int kPartialBytes = kTileRows * kScorePitch;  // of a score warp
 constexpr int kWeightBytes = kTileRows * kWeightPitch;
+
+struct Shape {
+  static constexpr int kTileKeys = mla::kTileKeys, kTileRows = mla::kTileRows;
+  static constexpr int kMaxChunks = LatentScratchLayout::kMostParts;
+  static constexpr int kChunk = LatentScratchLayout::kPartKeys / kTileKeys;
+
+  /** Short contexts are cut finely, so that one sequence fills the card; none is cut into more than kMaxChunks. */
+  static __device__ __forceinline__ int chunkTiles(int tiles) {
+    if (tiles <= 4 * kChunk) return kChunk / 4;
+    if (tiles <= 8 * kChunk) return kChunk / 2;
+    return max(kChunk, (tiles + kMaxChunks - 1) / kMaxChunks);
+  }
+  static __device__ __forceinline__ bool takes(const Arguments& a, int rows) {
+    return !a.hasWide || rows < LatentScratchLayout::kFewestWideRows;
+  }
+};
 
 /** Beside the weights of a tile: how the values before it are scaled; at a chunk's end its maxima and sums. */
 struct Scales {
@@ -88,7 +106,7 @@ struct Turn {
 };
 
 /** Brings all tiles of a worker, across the borders of items. By one warp. */
-__device__ __forceinline__ void feed(const Arguments& a, const CUtensorMap* map, const Place& place, Segment segment,
+__device__ __forceinline__ void feed(const Arguments& a, const CUtensorMap* map, const Place& place, Segment<Shape> segment,
                                      int lineEnd) {
   Turn<kStages> turn;
   int lane = threadIdx.x % 32;

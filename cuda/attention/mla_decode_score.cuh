@@ -2,7 +2,6 @@
 #pragma once
 
 #include "cuda/attention/mla_decode_place.cuh"
-#include "cuda/attention/split_softmax.cuh"
 
 namespace octavo::cuda::mla {
 
@@ -18,7 +17,7 @@ class Scorer {
     chunk_ = (lane_ >> 3) & 1;
   }
 
-  __device__ __forceinline__ void run(Segment segment, int lineEnd) {
+  __device__ __forceinline__ void run(Segment<Shape> segment, int lineEnd) {
     for (; !segment.isEmpty(); advance(a_, segment, lineEnd)) {
       loadQuery(segment);
       for (int tile = segment.begin; tile < segment.end; ++tile) {
@@ -32,7 +31,7 @@ class Scorer {
  private:
   static constexpr int kLoads = 2 * kSteps, kAhead = 4;  // fragments of 16 keys and 16 columns; on their way
 
-  __device__ __forceinline__ void loadQuery(const Segment& segment) {
+  __device__ __forceinline__ void loadQuery(const Segment<Shape>& segment) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const Row row(a_, segment, lane_ / 4 + half * 8);
@@ -93,7 +92,7 @@ class Weigher {
       : a_(a), place_(place), lane_(threadIdx.x % 32), row_((threadIdx.x / 32 - kScoreWarps) * 8 + lane_ / 4),
         key_(lane_ % 4 * 4) {}
 
-  __device__ __forceinline__ void run(Segment segment, int lineEnd) {
+  __device__ __forceinline__ void run(Segment<Shape> segment, int lineEnd) {
     for (; !segment.isEmpty(); advance(a_, segment, lineEnd)) {
       const Row own(a_, segment, row_);
       for (int first = segment.begin; first < segment.end; first += segment.chunk) {
@@ -156,8 +155,8 @@ class Weigher {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       uint32_t to = place_.weights(weights_.index) + row_ * kWeightPitch + (key_ + half * 16) * 2;
-      uint32_t low = split::packPair<kType>(score[half * 4], score[half * 4 + 1]);
-      uint32_t high = split::packPair<kType>(score[half * 4 + 2], score[half * 4 + 3]);
+      uint32_t low = packPair<kType>(score[half * 4], score[half * 4 + 1]);
+      uint32_t high = packPair<kType>(score[half * 4 + 2], score[half * 4 + 3]);
       asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(low), "r"(high) : "memory");
     }
     if (lane_ % 4 == 0) {

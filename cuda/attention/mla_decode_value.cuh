@@ -2,7 +2,6 @@
 #pragma once
 
 #include "cuda/attention/mla_decode_place.cuh"
-#include "cuda/attention/split_softmax.cuh"
 
 namespace octavo::cuda::mla {
 
@@ -49,14 +48,14 @@ struct State {
     for (int i = 0; i < 8; ++i) at[(i + 1) * 32] = make_float4(values[i][0], values[i][1], values[i][2], values[i][3]);
   }
   __device__ __forceinline__ void load(const float4* at) {
-    float4 head = at[0];
+    float4 head = __ldcg(at);
     maximum[0] = head.x;
     maximum[1] = head.y;
     sum[0] = head.z;
     sum[1] = head.w;
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      float4 v = at[(i + 1) * 32];
+      float4 v = __ldcg(at + (i + 1) * 32);
       values[i][0] = v.x;
       values[i][1] = v.y;
       values[i][2] = v.z;
@@ -71,25 +70,31 @@ class Adder {
   __device__ __forceinline__ Adder(const Arguments& a, const Place& place, const Line& line)
       : a_(a), place_(place), line_(line), warp_(threadIdx.x / 32 - kFirstValueWarp), lane_(threadIdx.x % 32) {}
 
-  __device__ __forceinline__ void run(Segment segment, int lineEnd, int worker) {
+  __device__ __forceinline__ void run(Segment<Shape> segment, int lineEnd, int worker) {
     for (; !segment.isEmpty(); advance(a_, segment, lineEnd)) {
       State total;
+      bool folds = segment.begin == 0;
+      if (!folds && segment.end == segment.sequence.tiles && hasArrived(segment)) {
+        combine(total, segment, segment.begin / segment.chunk);
+        folds = true;
+      }
       int slot = worker * a_.slots;
 #pragma unroll 1
       for (int first = segment.begin; first < segment.end; first += segment.chunk) {
         State part;
         addChunk(part, segment, first, min(first + segment.chunk, segment.end));
-        if (segment.begin > 0) part.store(at(++slot));
+        if (!folds) part.store(at(++slot));
         else if (first == 0) total = part;
         else total.fold(part);
       }
-      if (segment.isWhole()) {
+      if (folds && segment.end == segment.sequence.tiles) {
+        if (segment.begin > 0 && warp_ == 0 && lane_ == 0) *arrivalsOf(segment) = 0;
         write(total, segment);
         continue;
       }
-      if (segment.begin == 0) total.store(at(slot));
+      if (folds) total.store(at(slot));
       if (!arriveLast(segment)) continue;
-      combine(total, segment);
+      combine(total, segment, segment.chunks());
       write(total, segment);
     }
   }
@@ -99,7 +104,7 @@ class Adder {
     return a_.partials + ((static_cast<int64_t>(slot) * kValueWarps + warp_) * State::kVectors) * 32 + lane_;
   }
 
-  __device__ __forceinline__ void addChunk(State& part, const Segment& segment, int first, int end) {
+  __device__ __forceinline__ void addChunk(State& part, const Segment<Shape>& segment, int first, int end) {
     part.clear();
 #pragma unroll 1
     for (int tile = first; tile < end; ++tile) {
@@ -155,27 +160,43 @@ class Adder {
     __syncwarp();
   }
 
+  __device__ __forceinline__ int* arrivalsOf(const Segment<Shape>& segment) const {
+    return a_.arrivals + static_cast<int64_t>(segment.index) * a_.rowTiles + segment.item;
+  }
+  __device__ __forceinline__ void meet() const {
+    asm volatile("bar.sync 2, %0;" ::"n"(kValueWarps * 32) : "memory");
+  }
+
+  /** Whether all chunks before the segment's are there. The same answer for all value warps. */
+  __device__ __forceinline__ bool hasArrived(const Segment<Shape>& segment) const {
+    meet();
+    if (warp_ == 0 && lane_ == 0) place_.arrived() = *static_cast<volatile int*>(arrivalsOf(segment));
+    meet();
+    bool all = place_.arrived() == segment.begin / segment.chunk;
+    __threadfence();
+    return all;
+  }
+
   /** Counts the chunks of the worker in; true for the one that completes the item. */
-  __device__ __forceinline__ bool arriveLast(const Segment& segment) const {
+  __device__ __forceinline__ bool arriveLast(const Segment<Shape>& segment) const {
     int owned = (segment.end - segment.begin + segment.chunk - 1) / segment.chunk;
     __threadfence();
-    asm volatile("bar.sync 2, %0;" ::"n"(kValueWarps * 32) : "memory");
+    meet();
     if (warp_ == 0 && lane_ == 0) {
-      int* arrivals = a_.arrivals + static_cast<int64_t>(segment.index) * a_.rowTiles + segment.item;
-      int arrived = atomicAdd(arrivals, owned) + owned;
-      if (arrived == segment.chunks()) *arrivals = 0;
+      int arrived = atomicAdd(arrivalsOf(segment), owned) + owned;
+      if (arrived == segment.chunks()) *arrivalsOf(segment) = 0;
       place_.arrived() = arrived;
     }
-    asm volatile("bar.sync 2, %0;" ::"n"(kValueWarps * 32) : "memory");
+    meet();
     bool last = place_.arrived() == segment.chunks();
     __threadfence();
     return last;
   }
 
-  /** All pieces of the item, in the order of its chunks. */
-  __device__ __forceinline__ void combine(State& total, const Segment& segment) const {
-    const Pieces pieces(line_, segment);
-    int count = pieces.count();
+  /** The first `chunks` chunks of the item, in their order. */
+  __device__ __forceinline__ void combine(State& total, const Segment<Shape>& segment, int chunks) const {
+    const Pieces<Shape> pieces(line_, segment);
+    int count = pieces.count(chunks);
     total.load(at(pieces.slot(0, a_.slots)));
 #pragma unroll 2
     for (int i = 1; i < count; ++i) {
@@ -185,7 +206,7 @@ class Adder {
     }
   }
 
-  __device__ __forceinline__ void write(const State& total, const Segment& segment) const {
+  __device__ __forceinline__ void write(const State& total, const Segment<Shape>& segment) const {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const Row row(a_, segment, lane_ / 4 + half * 8);
@@ -196,7 +217,7 @@ class Adder {
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         *reinterpret_cast<uint32_t*>(to + i * 8) =
-            split::packPair<kType>(total.values[i][half * 2] * scale, total.values[i][half * 2 + 1] * scale);
+            packPair<kType>(total.values[i][half * 2] * scale, total.values[i][half * 2 + 1] * scale);
       }
     }
   }

@@ -1,43 +1,42 @@
-// How the latents of a step's decodes are dealt to multiprocessors: as split_schedule.cuh deals keys to warps.
+// How the latents of a step's decodes are dealt to multiprocessors.
 //
-// An item is 16 rows of a sequence (row r is head r % heads of its query token r / heads) with all its tiles of 32
-// latents. Items lie one after the other on a line of tiles; a worker owns the chunks that start in its equal part.
-// How an item is cut into chunks depends on its context alone, and chunks are folded in order.
+// An item is some rows of a sequence (row r is head r % heads of its query token r / heads) with all its tiles of
+// latents. Items lie one after the other on a line of tiles; a worker owns the chunks that start in its equal part. How
+// an item is cut into chunks depends on its own length alone, and chunks are folded in order: so a result does not
+// depend on the batch, on the number of workers, or on which worker arrived last.
+//
+// The chunks of an item lie on the line from the last to the first. A worker goes along its part: so the first chunks
+// of an item that two share are done at once, and when the other comes to the last ones, at its end, it takes the
+// fold of those before and goes on from there.
+//
+// Shape: the kernel's kTileKeys and kTileRows, chunkTiles(tiles) and takes(rows of a sequence).
 #pragma once
 
 #include "cuda/attention/mla.h"
-#include "cuda/attention/split_schedule.cuh"
+#include "cuda/device/floats.cuh"
 #include "ops/latent_scratch.h"
 
 namespace octavo::cuda::mla {
 
-using split::Line;
-using split::sumOverWarp;
-
-constexpr int kTileKeys = 32;  // divides the block sizes that the kernel takes
-constexpr int kTileRows = LatentScratchLayout::kTileRows;
-constexpr int kMaxChunks = LatentScratchLayout::kMostParts;
-constexpr int kChunkTiles = LatentScratchLayout::kPartKeys / kTileKeys;
-
 struct Arguments {
   Heads out, query;
   AttentionBatch batch;
-  float scaleLog2;  // scale · log2(e): scores are kept in log2
+  float scaleLog2;  // scale · log2(e)
   int32_t blockShift, layer, layers;  // blockShift: log2 of the tiles in a cache block
+  bool hasWide;        // sequences of many rows are the wide kernel's
   int32_t* arrivals;   // [sequences, rowTiles] chunks that have arrived; all zero between launches
   int32_t rowTiles;
   float4* partials;    // [workers, slots] pieces of items
   int32_t slots;
 };
 
-/** Short contexts are cut finely, so that one sequence fills the card; none is cut into more than kMaxChunks. */
-__device__ __forceinline__ int chunkTiles(int tiles) {
-  if (tiles <= 4 * kChunkTiles) return kChunkTiles / 4;
-  if (tiles <= 8 * kChunkTiles) return kChunkTiles / 2;
-  return max(kChunkTiles, (tiles + kMaxChunks - 1) / kMaxChunks);
+template <DType kType>
+__device__ __forceinline__ uint32_t packPair(float low, float high) {
+  return kType == DType::kBF16 ? packBf16(low, high) : packF16(low, high);
 }
 
-/** A sequence of the batch; without tiles where it does not decode. */
+/** A sequence of the batch; without tiles where it is not this kernel's. */
+template <typename Shape>
 struct Sequence {
   int first, queries, context;  // its first query token, how many there are
   int tiles, items;
@@ -46,16 +45,33 @@ struct Sequence {
     first = a.batch.queryStart[index];
     queries = a.batch.queryStart[index + 1] - first;
     context = a.batch.contextLength[index];
-    bool decodes = queries > 0 && queries <= LatentScratchLayout::kMostQueries;
-    tiles = decodes ? (context + kTileKeys - 1) / kTileKeys : 0;
-    items = (queries * a.query.heads + kTileRows - 1) / kTileRows;
+    int rows = queries * a.query.heads;
+    bool decodes = queries > 0 && queries <= LatentScratchLayout::kMostQueries && Shape::takes(a, rows);
+    tiles = decodes ? (context + Shape::kTileKeys - 1) / Shape::kTileKeys : 0;
+    items = (rows + Shape::kTileRows - 1) / Shape::kTileRows;
   }
   __device__ __forceinline__ int length() const { return tiles == 0 ? 0 : tiles * items; }
 };
 
+/** The line of all tiles and its equal parts. */
+struct Line {
+  int total, workers;
+  int quotient, remainder;  // of total by workers
+
+  __device__ __forceinline__ Line(int total, int workers)
+      : total(total), workers(workers), quotient(total / workers), remainder(total - quotient * workers) {}
+  __device__ __forceinline__ int start(int worker) const { return worker * quotient + min(worker, remainder); }
+  /** The worker in whose part a position lies. */
+  __device__ __forceinline__ int workerAt(int position) const {
+    int longer = remainder * (quotient + 1);
+    return position < longer ? position / (quotient + 1) : remainder + (position - longer) / quotient;
+  }
+};
+
 /** Consecutive tiles [begin, end) of one item, whole chunks of it, that one worker owns. */
+template <typename Shape>
 struct Segment {
-  Sequence sequence;
+  Sequence<Shape> sequence;
   int index, item;  // of the sequence in the batch, of the item in the sequence
   int begin, end;
   int chunk;        // tiles a chunk
@@ -64,21 +80,22 @@ struct Segment {
   __device__ __forceinline__ bool isEmpty() const { return begin >= end; }
   __device__ __forceinline__ bool isWhole() const { return begin == 0 && end == sequence.tiles; }
   __device__ __forceinline__ int chunks() const { return (sequence.tiles + chunk - 1) / chunk; }
-  /** Chunks of the item that start before `at` on the line. */
+  /** Chunks of the item that lie before `at` on the line: its last ones. */
   __device__ __forceinline__ int chunksBefore(int at) const {
     int tiles = at - position;
     if (tiles <= 0) return 0;
     return tiles >= sequence.tiles ? chunks() : (tiles + chunk - 1) / chunk;
   }
-  /** Sets begin and end from chunk `first` up to the line's position `lineEnd`. */
-  __device__ __forceinline__ void take(int first, int lineEnd) {
-    begin = first * chunk;
-    end = min(sequence.tiles, chunksBefore(lineEnd) * chunk);
+  /** Sets begin and end to the chunks from the line's position `lineStart` up to `lineEnd`. */
+  __device__ __forceinline__ void take(int lineStart, int lineEnd) {
+    begin = (chunks() - chunksBefore(lineEnd)) * chunk;
+    end = min(sequence.tiles, (chunks() - chunksBefore(lineStart)) * chunk);
   }
 };
 
 /** The item that follows; empty when it starts at or past `lineEnd`. */
-__device__ __forceinline__ void advance(const Arguments& a, Segment& segment, int lineEnd) {
+template <typename Shape>
+__device__ __forceinline__ void advance(const Arguments& a, Segment<Shape>& segment, int lineEnd) {
   segment.position += segment.sequence.tiles;
   if (segment.position >= lineEnd) {
     segment.begin = segment.end = 0;
@@ -87,21 +104,28 @@ __device__ __forceinline__ void advance(const Arguments& a, Segment& segment, in
   if (++segment.item == segment.sequence.items) {
     segment.item = 0;
     do {
-      segment.sequence = Sequence(a, ++segment.index);
+      segment.sequence = Sequence<Shape>(a, ++segment.index);
     } while (segment.sequence.tiles == 0);
-    segment.chunk = chunkTiles(segment.sequence.tiles);
+    segment.chunk = Shape::chunkTiles(segment.sequence.tiles);
   }
-  segment.take(0, lineEnd);
+  segment.take(segment.position, lineEnd);
+}
+
+__device__ __forceinline__ int sumOverWarp(int value) {
+#pragma unroll
+  for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+  return value;
 }
 
 /** All of the line, and no more workers than give each a chunk. By a whole warp. */
+template <typename Shape>
 __device__ __forceinline__ Line lineOf(const Arguments& a) {
   int tiles = 0, chunks = 0;
 #pragma unroll 2
   for (int index = threadIdx.x % 32; index < a.batch.sequences; index += 32) {
-    Sequence sequence(a, index);
+    Sequence<Shape> sequence(a, index);
     if (sequence.tiles == 0) continue;
-    int chunk = chunkTiles(sequence.tiles);
+    int chunk = Shape::chunkTiles(sequence.tiles);
     tiles += sequence.length();
     chunks += (sequence.tiles + chunk - 1) / chunk * sequence.items;
   }
@@ -109,10 +133,11 @@ __device__ __forceinline__ Line lineOf(const Arguments& a) {
 }
 
 /** The first segment of the worker whose part of the line is [lineStart, lineEnd). By a whole warp. */
-__device__ __forceinline__ Segment firstSegment(const Arguments& a, int lineStart, int lineEnd) {
+template <typename Shape>
+__device__ __forceinline__ Segment<Shape> firstSegment(const Arguments& a, int lineStart, int lineEnd) {
   int lane = threadIdx.x % 32, index = 0, before = 0;  // before: tiles of all items in earlier sequences
   for (int first = 0;; first += 32) {
-    int tiles = first + lane < a.batch.sequences ? Sequence(a, first + lane).length() : 0;
+    int tiles = first + lane < a.batch.sequences ? Sequence<Shape>(a, first + lane).length() : 0;
     int sum = tiles;
 #pragma unroll
     for (int offset = 1; offset < 32; offset <<= 1) {
@@ -128,28 +153,33 @@ __device__ __forceinline__ Segment firstSegment(const Arguments& a, int lineStar
     }
     before += __shfl_sync(0xffffffffu, sum, 31);
   }
-  Sequence sequence(a, index);
-  int item = (lineStart - before) / sequence.tiles;
-  Segment segment{sequence, index, item, 0, 0, chunkTiles(sequence.tiles), before + item * sequence.tiles};
-  segment.take(segment.chunksBefore(lineStart), lineEnd);
-  if (segment.begin >= sequence.tiles) advance(a, segment, lineEnd);
+  Sequence<Shape> sequence(a, index);
+  int item = (lineStart - before) / sequence.tiles, chunk = Shape::chunkTiles(sequence.tiles);
+  Segment<Shape> segment{sequence, index, item, 0, 0, chunk, before + item * sequence.tiles};
+  segment.take(lineStart, lineEnd);
+  if (segment.isEmpty()) advance(a, segment, lineEnd);
   return segment;
 }
 
-/** What an item was cut into: all chunks of the worker where it starts, then chunks one by one. */
+/**
+ * What an item was cut into: the fold of all chunks of the worker that has the first, then chunks one by one. A worker
+ * keeps that fold in the first of its slots, what else it has to remember in those after it.
+ */
+template <typename Shape>
 struct Pieces {
   const Line& line;
-  const Segment& item;
-  int worker, chunks;  // where it starts, and the chunks there
+  const Segment<Shape>& item;
+  int worker, chunks;  // who has the first chunk, and how many with it
 
-  __device__ __forceinline__ Pieces(const Line& line, const Segment& item)
-      : line(line), item(item), worker(line.workerAt(item.position)),
-        chunks(item.chunksBefore(line.start(worker + 1))) {}
-  __device__ __forceinline__ int count() const { return item.chunks() - chunks + 1; }
+  __device__ __forceinline__ Pieces(const Line& line, const Segment<Shape>& item)
+      : line(line), item(item), worker(line.workerAt(item.position + (item.chunks() - 1) * item.chunk)),
+        chunks(item.chunks() - item.chunksBefore(line.start(worker))) {}
+  /** Pieces that the first `end` chunks are; `end` is one at which a worker's chunks begin or the item ends. */
+  __device__ __forceinline__ int count(int end) const { return end - chunks + 1; }
   __device__ __forceinline__ int slot(int index, int slots) const {
     if (index == 0) return worker * slots;
-    int chunk = chunks + index - 1, owner = line.workerAt(item.position + chunk * item.chunk);
-    return owner * slots + chunk - item.chunksBefore(line.start(owner)) + 1;
+    int chunk = chunks + index - 1, owner = line.workerAt(item.position + (item.chunks() - 1 - chunk) * item.chunk);
+    return owner * slots + chunk - (item.chunks() - item.chunksBefore(line.start(owner + 1))) + 1;
   }
 };
 
@@ -158,8 +188,9 @@ struct Row {
   int token, head, keys;
   bool exists;
 
-  __device__ __forceinline__ Row(const Arguments& a, const Segment& segment, int index) {
-    int row = segment.item * kTileRows + index;
+  template <typename Shape>
+  __device__ __forceinline__ Row(const Arguments& a, const Segment<Shape>& segment, int index) {
+    int row = segment.item * Shape::kTileRows + index;
     exists = row < segment.sequence.queries * a.query.heads;
     if (!exists) row = 0;
     int query = row / a.query.heads;

@@ -63,29 +63,15 @@ CUtensorMap encodeCache(const KvCacheView& cache, int boxTokens) {
                     {kBoxColumns, static_cast<cuuint32_t>(boxTokens), static_cast<cuuint32_t>(boxes), 2}});
 }
 
-CUtensorMap encodeLatents(const LatentCacheView& cache, int boxTokens) {
-  const auto rowBytes = static_cast<cuuint64_t>(cache.width) * 2, boxes = rowBytes / (kBoxColumns * 2);
+CUtensorMap encodeLatents(const LatentCacheView& cache, int boxTokens, int boxSlabs) {
+  const auto rowBytes = static_cast<cuuint64_t>(cache.width) * 2, slabs = rowBytes / (kBoxColumns * 2);
   const auto tokens = static_cast<cuuint64_t>(cache.blockSize);
   const auto planes = static_cast<cuuint64_t>(cache.blocks) * static_cast<cuuint64_t>(cache.layers);
   return encode<4>({cache.data,
                     cache.dtype,
-                    {kBoxColumns, tokens, boxes, planes},
+                    {kBoxColumns, tokens, slabs, planes},
                     {rowBytes, kBoxColumns * 2, tokens * rowBytes},
-                    {kBoxColumns, static_cast<cuuint32_t>(boxTokens), static_cast<cuuint32_t>(boxes), 1}});
-}
-
-/** The map of a view, made once for many calls: every layer of every step asks for the same one. A map is a pure
- *  function of the view: it owns and outlives nothing. */
-template <typename View>
-const CUtensorMap& remembered(const View& cache, int boxTokens, CUtensorMap (*make)(const View&, int)) {
-  struct Last { View cache; int boxTokens = 0; CUtensorMap map; };
-  thread_local Last last;
-  if (last.boxTokens != boxTokens || last.cache != cache) {
-    last.map = make(cache, boxTokens);
-    last.cache = cache;
-    last.boxTokens = boxTokens;
-  }
-  return last.map;
+                    {kBoxColumns, static_cast<cuuint32_t>(boxTokens), static_cast<cuuint32_t>(boxSlabs), 1}});
 }
 
 }  // namespace
@@ -98,10 +84,25 @@ CUtensorMap tensorMapOf(const Matrix& matrix, int boxRows) {
                     {kBoxColumns, static_cast<cuuint32_t>(boxRows)}});
 }
 
-CUtensorMap cacheMapOf(const KvCacheView& cache, int boxTokens) { return remembered(cache, boxTokens, encodeCache); }
+// Every layer of every step asks for the same one. A map is a pure function of the view: it owns and outlives nothing.
+CUtensorMap cacheMapOf(const KvCacheView& cache, int boxTokens) {
+  struct Last { KvCacheView cache; int boxTokens = 0; CUtensorMap map; };
+  thread_local Last last;
+  if (last.boxTokens != boxTokens || last.cache != cache) {
+    last.map = encodeCache(cache, boxTokens);
+    last.cache = cache;
+    last.boxTokens = boxTokens;
+  }
+  return last.map;
+}
 
-CUtensorMap latentMapOf(const LatentCacheView& cache, int boxTokens) {
-  return remembered(cache, boxTokens, encodeLatents);
+CUtensorMap latentMapOf(const LatentCacheView& cache, int boxTokens, int boxSlabs) {
+  struct Last { LatentCacheView cache; int boxTokens = 0, boxSlabs = 0; CUtensorMap map; };
+  thread_local Last last;
+  if (last.boxTokens != boxTokens || last.boxSlabs != boxSlabs || last.cache != cache) {
+    last = {cache, boxTokens, boxSlabs, encodeLatents(cache, boxTokens, boxSlabs)};
+  }
+  return last.map;
 }
 
 }  // namespace octavo::cuda

@@ -22,9 +22,10 @@ CUtensorMap tensorMapOf(const Matrix& matrix, int boxRows);
 CUtensorMap cacheMapOf(const KvCacheView& cache, int boxTokens);
 
 /**
- * All of a paged cache of latents whose width is a multiple of 64, in boxes of boxTokens whole rows: coordinates
- * (0, token, 0, block · layers + layer). In shared memory 64 columns after the other, rows as above.
+ * All of a paged cache of latents whose width is a multiple of 64, in boxes of boxTokens tokens and boxSlabs times 64
+ * columns: coordinates (0, token, slab, block · layers + layer). In shared memory one slab after the other, rows as
+ * above.
  */
-CUtensorMap latentMapOf(const LatentCacheView& cache, int boxTokens);
+CUtensorMap latentMapOf(const LatentCacheView& cache, int boxTokens, int boxSlabs);
 
 }  // namespace octavo::cuda
