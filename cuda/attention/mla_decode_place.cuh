@@ -106,8 +106,8 @@ struct Turn {
 };
 
 /** Brings all tiles of a worker, across the borders of items. By one warp. */
-__device__ __forceinline__ void feed(const Arguments& a, const CUtensorMap* map, const Place& place, Segment<Shape> segment,
-                                     int lineEnd) {
+__device__ __forceinline__ void feed(const Arguments& a, const CUtensorMap* map, const Place& place,
+                                     Segment<Shape> segment, int lineEnd) {
   Turn<kStages> turn;
   int lane = threadIdx.x % 32;
   for (; !segment.isEmpty(); advance(a, segment, lineEnd)) {

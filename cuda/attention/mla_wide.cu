@@ -1,9 +1,9 @@
 // Decode attention over latents for many heads (sm_90a): 64 rows share a latent, and the tensor cores set the pace.
 //
 // The two warpgroups of a block hold half of the 64 × 512 outputs each (128 registers a thread). Of a pair of tiles each
-// scores one, weighs it and adds its values to its own half; then they exchange the weights and add the other tile, so
-// that one multiplies while the other weighs (the schedule that FlashMLA calls seesaw). One thread brings tiles by the
-// tensor memory accelerator, in halves that are freed as early as possible: queries and two tiles fill shared memory.
+// scores and weighs one, and hands its weights to the other; both add the values of both tiles to their halves, so that
+// one multiplies while the other weighs. One thread brings tiles by the tensor memory accelerator, in halves that are
+// freed as early as possible: queries and two tiles fill shared memory.
 #include <algorithm>
 
 #include "cuda/attention/mla_wide_group.cuh"
