@@ -29,7 +29,7 @@ LatentScratchLayout::LatentScratchLayout(const LatentShape& shape, int32_t maxSe
   const int64_t rows = int64_t{shape.heads} * kMostQueries;
   tiles = static_cast<int32_t>(ceilDivide(rows, kTileRows));
   slots = partsOf(maxContextLength, kPartKeys, kMostParts);
-  counterBytes = static_cast<size_t>(ceilDivide(int64_t{maxSequences} * tiles * 4, 256) * 256);
+  counterBytes = static_cast<size_t>(ceilDivide(int64_t{maxSequences} * tiles * kSlices * 4, 256) * 256);
   slotBytes = slotBytesOf(kTileRows, shape.rank, 64);
   size_t worker = slotBytes * static_cast<size_t>(slots);
   if (rows >= kFewestWideRows) {

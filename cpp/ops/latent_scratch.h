@@ -29,6 +29,8 @@ struct LatentScratchLayout {
   LatentScratchLayout(const LatentShape& shape, int32_t maxSequences, int32_t maxContextLength);
 
   static constexpr int32_t kTileRows = 16, kWideRows = 64;
+  /** Parts of a tile's output, each of which has a counter. */
+  static constexpr int32_t kSlices = 8;
   /** Of one sequence, that the wide kernel takes. */
   static constexpr int32_t kFewestWideRows = 49;
   /** Query tokens of a sequence that decodes: one, and those that speculation adds. */

@@ -18,7 +18,7 @@ namespace {
 
 constexpr float kLog2E = 1.4426950408889634f;
 
-static_assert(kValueWarps * State::kVectors * 32 * 16 == kTileRows * (kRank + 64) * 4);
+static_assert(kValueWarps == kSlices && kSlices * Shape::kVectors * 32 * 16 == kTileRows * (kRank + 64) * 4);
 
 template <DType kType>
 __global__ void __launch_bounds__(kThreads, 1)
@@ -27,12 +27,14 @@ __global__ void __launch_bounds__(kThreads, 1)
   extern __shared__ uint8_t shared[];
   const Place place(shared);
   if (threadIdx.x == 0) place.initialise();
-  const Line line = lineOf<Shape>(a);
+  int before;
+  const Line line = lineOf<Shape>(a, 0, before);
   int worker = blockIdx.x, warp = threadIdx.x / 32;
   if (worker >= min(line.workers, line.total)) return;
   int lineEnd = line.start(worker + 1);
-  const Segment<Shape> segment = firstSegment<Shape>(a, line.start(worker), lineEnd);
+  const Segment<Shape> segment = firstSegment<Shape>(a, 0, line.start(worker), lineEnd);
   __syncthreads();
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
   if (warp < kScoreWarps) Scorer<kType>(a, place).run(segment, lineEnd);
   else if (warp < kFirstValueWarp) Weigher<kType>(a, place).run(segment, lineEnd);
   else if (warp < kFirstValueWarp + kValueWarps) Adder<kType>(a, place, line).run(segment, lineEnd, worker);
@@ -41,11 +43,12 @@ __global__ void __launch_bounds__(kThreads, 1)
 }
 
 template <DType kType>
-void launch(const Arguments& a, const CUtensorMap& map, int blocks, cudaStream_t stream) {
+void launch(const Arguments& a, const CUtensorMap& map, cudaStream_t stream) {
   constexpr auto kKernel = decodeKernel<kType>;
   allowSharedMemory<decodeKernel<kType>>(Place::kBytes);
-  kKernel<<<blocks, kThreads, Place::kBytes, stream>>>(a, map);
+  kKernel<<<a.workers, kThreads, Place::kBytes, stream>>>(a, map);
   checkLaunch("latentDecode");
+  launchCombine<kType, Shape>(a, stream);
 }
 
 }  // namespace
@@ -62,14 +65,15 @@ void launchLatentDecode(const LatentAttention& attention, const LatentScratchLay
                          attention.layer,
                          attention.cache.layers,
                          hasWide,
+                         std::min(traits.multiprocessors, LatentScratchLayout::kMultiprocessors),
+                         1,
                          reinterpret_cast<int32_t*>(scratch),
                          layout.tiles,
                          reinterpret_cast<float4*>(scratch + layout.counterBytes),
                          layout.slots};
   const CUtensorMap map = latentMapOf(attention.cache, mla::kTileKeys, mla::kWidth / 64);
-  const int blocks = std::min(traits.multiprocessors, LatentScratchLayout::kMultiprocessors);
-  if (attention.cache.dtype == DType::kBF16) mla::launch<DType::kBF16>(a, map, blocks, stream);
-  else mla::launch<DType::kF16>(a, map, blocks, stream);
+  if (attention.cache.dtype == DType::kBF16) mla::launch<DType::kBF16>(a, map, stream);
+  else mla::launch<DType::kF16>(a, map, stream);
 }
 
 }  // namespace octavo::cuda

@@ -27,6 +27,7 @@ constexpr int kWeightBytes = kTileRows * kWeightPitch;
 
 struct Shape {
   static constexpr int kTileKeys = mla::kTileKeys, kTileRows = mla::kTileRows;
+  static constexpr int kVectors = 9;
   static constexpr int kMaxChunks = LatentScratchLayout::kMostParts;
   static constexpr int kChunk = LatentScratchLayout::kPartKeys / kTileKeys;
 
@@ -36,13 +37,16 @@ struct Shape {
     if (tiles <= 8 * kChunk) return kChunk / 2;
     return max(kChunk, (tiles + kMaxChunks - 1) / kMaxChunks);
   }
+  /** Of a slice: what a value warp has. */
+  static __device__ __forceinline__ int rowOf(int) { return 0; }
+  static __device__ __forceinline__ int columnOf(int slice) { return slice * 64; }
   static __device__ __forceinline__ bool takes(const Arguments& a, int rows) {
     return !a.hasWide || rows < LatentScratchLayout::kFewestWideRows;
   }
 };
 
 /** Beside the weights of a tile: how the values before it are scaled; at a chunk's end its maxima and sums. */
-struct Scales {
+struct TileScales {
   float correction[kTileRows], maximum[kTileRows], sum[kTileRows];
 };
 
@@ -50,9 +54,8 @@ struct Place {
   static constexpr int kPartialsAt = kStages * kTileBytes;
   static constexpr int kWeightsAt = kPartialsAt + kPartials * kScoreWarps * kPartialBytes;
   static constexpr int kScalesAt = kWeightsAt + kWeights * kWeightBytes;
-  static constexpr int kBarriersAt = kScalesAt + kWeights * static_cast<int>(sizeof(Scales));
-  static constexpr int kArrivedAt = kBarriersAt + 2 * (kStages + kWeights + kPartials) * 8;
-  static constexpr int kBytes = kArrivedAt + 16 + 1024;  // tiles start at a multiple of 1024
+  static constexpr int kBarriersAt = kScalesAt + kWeights * static_cast<int>(sizeof(TileScales));
+  static constexpr int kBytes = kBarriersAt + 2 * (kStages + kWeights + kPartials) * 8 + 1024;  // tiles start at a multiple of 1024
 
   uint8_t* base;
   uint32_t ring;
@@ -68,13 +71,12 @@ struct Place {
   __device__ __forceinline__ uint32_t partialsFull(int at) const { return full(2 * (kStages + kWeights) + at); }
   __device__ __forceinline__ uint32_t partialsEmpty(int at) const { return partialsFull(kPartials + at); }
   __device__ __forceinline__ uint32_t weights(int at) const { return ring + kWeightsAt + at * kWeightBytes; }
-  __device__ __forceinline__ Scales& scales(int at) const {
-    return reinterpret_cast<Scales*>(base + kScalesAt)[at];
+  __device__ __forceinline__ TileScales& scales(int at) const {
+    return reinterpret_cast<TileScales*>(base + kScalesAt)[at];
   }
   __device__ __forceinline__ uint8_t* partial(int at, int warp) const {
     return base + kPartialsAt + (at * kScoreWarps + warp) * kPartialBytes;
   }
-  __device__ __forceinline__ volatile int& arrived() const { return *reinterpret_cast<int*>(base + kArrivedAt); }
 
   __device__ __forceinline__ void initialise() const {
     for (int i = 0; i < kStages; ++i) {

@@ -160,7 +160,7 @@ class Weigher {
       asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(low), "r"(high) : "memory");
     }
     if (lane_ % 4 == 0) {
-      Scales& scales = place_.scales(weights_.index);
+      TileScales& scales = place_.scales(weights_.index);
       scales.correction[row_] = correction;
       if (ends) {
         scales.maximum[row_] = most;

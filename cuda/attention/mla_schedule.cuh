@@ -9,7 +9,8 @@
 // of an item that two share are done at once, and when the other comes to the last ones, at its end, it takes the
 // fold of those before and goes on from there.
 //
-// Shape: the kernel's kTileKeys and kTileRows, chunkTiles(tiles) and takes(rows of a sequence).
+// Shape: the kernel's kTileKeys and kTileRows, chunkTiles(tiles) and takes(rows of a sequence); of a slice its first row
+// and column, and kVectors, the float4 that a lane keeps of it: one of maxima and sums, one for each 8 columns.
 #pragma once
 
 #include "cuda/attention/mla.h"
@@ -24,11 +25,16 @@ struct Arguments {
   float scaleLog2;  // scale · log2(e)
   int32_t blockShift, layer, layers;  // blockShift: log2 of the tiles in a cache block
   bool hasWide;        // sequences of many rows are the wide kernel's
-  int32_t* arrivals;   // [sequences, rowTiles] chunks that have arrived; all zero between launches
+  int32_t workers;     // at most
+  int32_t abreast;     // blocks that are a worker, each with other items of a sequence: they share its latents in the L2
+  int32_t* progress;   // [sequences, rowTiles, kSlices], see mla_combine.cuh; all zero between launches
   int32_t rowTiles;
-  float4* partials;    // [workers, slots] pieces of items
+  float4* partials;    // [workers, abreast, slots, kSlices, Shape::kVectors, 32] pieces of items
   int32_t slots;
 };
+
+/** An item's output is cut into the parts of a warp: 16 rows each, in the fragments of mma.m16n8k16. */
+constexpr int kSlices = LatentScratchLayout::kSlices;
 
 template <DType kType>
 __device__ __forceinline__ uint32_t packPair(float low, float high) {
@@ -50,7 +56,9 @@ struct Sequence {
     tiles = decodes ? (context + Shape::kTileKeys - 1) / Shape::kTileKeys : 0;
     items = (rows + Shape::kTileRows - 1) / Shape::kTileRows;
   }
-  __device__ __forceinline__ int length() const { return tiles == 0 ? 0 : tiles * items; }
+  /** On the line, where items that are worked on side by side count once. */
+  __device__ __forceinline__ int length(const Arguments& a) const { return tiles == 0 ? 0 : tiles * groups(a); }
+  __device__ __forceinline__ int groups(const Arguments& a) const { return (items + a.abreast - 1) / a.abreast; }
 };
 
 /** The line of all tiles and its equal parts. */
@@ -78,6 +86,8 @@ struct Segment {
   int position;     // of the item's first tile on the line
 
   __device__ __forceinline__ bool isEmpty() const { return begin >= end; }
+  /** False for the block that has nothing to do beside its neighbour. */
+  __device__ __forceinline__ bool exists() const { return item < sequence.items; }
   __device__ __forceinline__ bool isWhole() const { return begin == 0 && end == sequence.tiles; }
   __device__ __forceinline__ int chunks() const { return (sequence.tiles + chunk - 1) / chunk; }
   /** Chunks of the item that lie before `at` on the line: its last ones. */
@@ -101,8 +111,9 @@ __device__ __forceinline__ void advance(const Arguments& a, Segment<Shape>& segm
     segment.begin = segment.end = 0;
     return;
   }
-  if (++segment.item == segment.sequence.items) {
-    segment.item = 0;
+  segment.item += a.abreast;
+  if (segment.item / a.abreast == segment.sequence.groups(a)) {
+    segment.item %= a.abreast;
     do {
       segment.sequence = Sequence<Shape>(a, ++segment.index);
     } while (segment.sequence.tiles == 0);
@@ -117,27 +128,29 @@ __device__ __forceinline__ int sumOverWarp(int value) {
   return value;
 }
 
-/** All of the line, and no more workers than give each a chunk. By a whole warp. */
+/** All of the line, and no more workers than give each a chunk; `before`: tiles of sequences before `end`. By a warp. */
 template <typename Shape>
-__device__ __forceinline__ Line lineOf(const Arguments& a) {
-  int tiles = 0, chunks = 0;
+__device__ __forceinline__ Line lineOf(const Arguments& a, int end, int& before) {
+  int tiles = 0, chunks = 0, passed = 0;
 #pragma unroll 2
   for (int index = threadIdx.x % 32; index < a.batch.sequences; index += 32) {
     Sequence<Shape> sequence(a, index);
     if (sequence.tiles == 0) continue;
     int chunk = Shape::chunkTiles(sequence.tiles);
-    tiles += sequence.length();
-    chunks += (sequence.tiles + chunk - 1) / chunk * sequence.items;
+    tiles += sequence.length(a);
+    if (index < end) passed += sequence.length(a);
+    chunks += (sequence.tiles + chunk - 1) / chunk * sequence.groups(a);
   }
-  return {sumOverWarp(tiles), max(1, min(sumOverWarp(chunks), static_cast<int>(gridDim.x)))};
+  before = sumOverWarp(passed);
+  return {sumOverWarp(tiles), max(1, min(sumOverWarp(chunks), a.workers))};
 }
 
-/** The first segment of the worker whose part of the line is [lineStart, lineEnd). By a whole warp. */
+/** The first segment of block `place` of the worker whose part of the line is [lineStart, lineEnd). By a whole warp. */
 template <typename Shape>
-__device__ __forceinline__ Segment<Shape> firstSegment(const Arguments& a, int lineStart, int lineEnd) {
+__device__ __forceinline__ Segment<Shape> firstSegment(const Arguments& a, int place, int lineStart, int lineEnd) {
   int lane = threadIdx.x % 32, index = 0, before = 0;  // before: tiles of all items in earlier sequences
   for (int first = 0;; first += 32) {
-    int tiles = first + lane < a.batch.sequences ? Sequence<Shape>(a, first + lane).length() : 0;
+    int tiles = first + lane < a.batch.sequences ? Sequence<Shape>(a, first + lane).length(a) : 0;
     int sum = tiles;
 #pragma unroll
     for (int offset = 1; offset < 32; offset <<= 1) {
@@ -154,11 +167,16 @@ __device__ __forceinline__ Segment<Shape> firstSegment(const Arguments& a, int l
     before += __shfl_sync(0xffffffffu, sum, 31);
   }
   Sequence<Shape> sequence(a, index);
-  int item = (lineStart - before) / sequence.tiles, chunk = Shape::chunkTiles(sequence.tiles);
-  Segment<Shape> segment{sequence, index, item, 0, 0, chunk, before + item * sequence.tiles};
+  int group = (lineStart - before) / sequence.tiles, chunk = Shape::chunkTiles(sequence.tiles);
+  Segment<Shape> segment{sequence, index, group * a.abreast + place, 0, 0, chunk, before + group * sequence.tiles};
   segment.take(lineStart, lineEnd);
   if (segment.isEmpty()) advance(a, segment, lineEnd);
   return segment;
+}
+
+/** Of block `place` of a worker. */
+__device__ __forceinline__ int firstSlot(const Arguments& a, int worker, int place) {
+  return (worker * a.abreast + place) * a.slots;
 }
 
 /**
@@ -174,12 +192,12 @@ struct Pieces {
   __device__ __forceinline__ Pieces(const Line& line, const Segment<Shape>& item)
       : line(line), item(item), worker(line.workerAt(item.position + (item.chunks() - 1) * item.chunk)),
         chunks(item.chunks() - item.chunksBefore(line.start(worker))) {}
-  /** Pieces that the first `end` chunks are; `end` is one at which a worker's chunks begin or the item ends. */
-  __device__ __forceinline__ int count(int end) const { return end - chunks + 1; }
-  __device__ __forceinline__ int slot(int index, int slots) const {
-    if (index == 0) return worker * slots;
+  __device__ __forceinline__ int count() const { return item.chunks() - chunks + 1; }
+  __device__ __forceinline__ int slot(const Arguments& a, int index) const {
+    if (index == 0) return firstSlot(a, worker, item.item % a.abreast);
     int chunk = chunks + index - 1, owner = line.workerAt(item.position + (item.chunks() - 1 - chunk) * item.chunk);
-    return owner * slots + chunk - (item.chunks() - item.chunksBefore(line.start(owner + 1))) + 1;
+    int own = chunk - (item.chunks() - item.chunksBefore(line.start(owner + 1)));
+    return firstSlot(a, owner, item.item % a.abreast) + own + 1;
   }
 };
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr float kLog2E = 1.4426950408889634f;
 
-static_assert(2 * State::kVectors * 128 * 16 == Shape::kTileRows * (kRank + 16) * 4);
+static_assert(kSlices * Shape::kVectors * 32 * 16 == Shape::kTileRows * (kRank + 16) * 4);
 
 template <DType kType>
 __global__ void __launch_bounds__(kThreads, 1)
@@ -28,32 +28,34 @@ __global__ void __launch_bounds__(kThreads, 1)
   extern __shared__ uint8_t shared[];
   const Place place(shared);
   if (threadIdx.x == 0) place.initialise();
-  const Line line = lineOf<Shape>(a);
-  int worker = blockIdx.x;
+  int before;
+  const Line line = lineOf<Shape>(a, 0, before);
+  const int worker = static_cast<int>(blockIdx.x) / a.abreast, neighbour = static_cast<int>(blockIdx.x) % a.abreast;
   if (worker >= min(line.workers, line.total)) return;
   int lineEnd = line.start(worker + 1);
-  const Segment<Shape> segment = firstSegment<Shape>(a, line.start(worker), lineEnd);
+  const Segment<Shape> segment = firstSegment<Shape>(a, neighbour, line.start(worker), lineEnd);
   __syncthreads();
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
   if (threadIdx.x < 128) {
     ptx::lowerRegisters<40>();
     if (threadIdx.x == 0) Feed(a, &queries, &latents, place).run(segment, lineEnd);
   } else if (threadIdx.x < 256) {
     ptx::raiseRegisters<232>();
-    Group<kType, 0>(a, place, line).run(segment, lineEnd, worker);
+    Group<kType, 0>(a, place, line).run(segment, lineEnd, firstSlot(a, worker, neighbour));
   } else {
     ptx::raiseRegisters<232>();
-    Group<kType, 1>(a, place, line).run(segment, lineEnd, worker);
+    Group<kType, 1>(a, place, line).run(segment, lineEnd, firstSlot(a, worker, neighbour));
   }
 #endif
 }
 
 template <DType kType>
-void launch(const Arguments& a, const CUtensorMap& queries, const CUtensorMap& latents, int blocks,
-            cudaStream_t stream) {
+void launch(const Arguments& a, const CUtensorMap& queries, const CUtensorMap& latents, cudaStream_t stream) {
   constexpr auto kKernel = wideKernel<kType>;
   allowSharedMemory<wideKernel<kType>>(Place::kBytes);
-  kKernel<<<blocks, kThreads, Place::kBytes, stream>>>(a, queries, latents);
+  kKernel<<<a.workers * a.abreast, kThreads, Place::kBytes, stream>>>(a, queries, latents);
   checkLaunch("wideLatentDecode");
+  launchCombine<kType, Shape>(a, stream);
 }
 
 }  // namespace
@@ -69,6 +71,9 @@ void launchWideLatentDecode(const LatentAttention& attention, const LatentScratc
                             const DeviceTraits& traits, cudaStream_t stream) {
   char* const scratch = static_cast<char*>(attention.scratch.data);
   const Heads& query = attention.query;
+  const int blocks = std::min(traits.multiprocessors, LatentScratchLayout::kMultiprocessors);
+  const int rows = query.heads * std::min(attention.batch.maxQueryLength, LatentScratchLayout::kMostQueries);
+  const int abreast = blocks > 1 && rows > LatentScratchLayout::kWideRows ? 2 : 1;
   const mla::Arguments a{attention.out,
                          query,
                          attention.batch,
@@ -77,6 +82,8 @@ void launchWideLatentDecode(const LatentAttention& attention, const LatentScratc
                          attention.layer,
                          attention.cache.layers,
                          true,
+                         blocks / abreast,
+                         abreast,
                          reinterpret_cast<int32_t*>(scratch),
                          layout.tiles,
                          reinterpret_cast<float4*>(scratch + layout.counterBytes),
@@ -84,9 +91,8 @@ void launchWideLatentDecode(const LatentAttention& attention, const LatentScratc
   const CUtensorMap queries = tensorMapOf(
       {query.data, query.dtype, query.tokens * query.heads, mla::wide::kWidth, mla::wide::kWidth}, 64);
   const CUtensorMap latents = latentMapOf(attention.cache, mla::wide::Shape::kTileKeys, 1);
-  const int blocks = std::min(traits.multiprocessors, LatentScratchLayout::kMultiprocessors);
-  if (query.dtype == DType::kBF16) mla::wide::launch<DType::kBF16>(a, queries, latents, blocks, stream);
-  else mla::wide::launch<DType::kF16>(a, queries, latents, blocks, stream);
+  if (query.dtype == DType::kBF16) mla::wide::launch<DType::kBF16>(a, queries, latents, stream);
+  else mla::wide::launch<DType::kF16>(a, queries, latents, stream);
 }
 
 }  // namespace octavo::cuda

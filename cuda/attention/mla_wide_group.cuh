@@ -23,42 +23,44 @@ class Group {
  public:
   __device__ __forceinline__ Group(const Arguments& a, const Place& place, const Line& line)
       : a_(a), place_(place), line_(line), thread_(threadIdx.x % 128), lane_(threadIdx.x % 32),
-        row_(thread_ / 32 * 16 + lane_ / 4) {}
+        slice_(kGroup * 4 + thread_ / 32), row_(thread_ / 32 * 16 + lane_ / 4) {}
 
-  __device__ __forceinline__ void run(Segment<Shape> segment, int lineEnd, int worker) {
+  /** `firstSlot`: of this block. */
+  __device__ __forceinline__ void run(Segment<Shape> segment, int lineEnd, int firstSlot) {
     for (; !segment.isEmpty(); advance(a_, segment, lineEnd)) {
+      if (!segment.exists()) continue;
       ptx::waitBarrier(place_.queryFull(), queryParity_);
       queryParity_ ^= 1;
       const bool ends = segment.end == segment.sequence.tiles;
-      const bool folds = segment.begin == 0 || (ends && hasArrived(segment));
-      if (folds && segment.begin > 0) combine(segment, segment.begin / segment.chunk, worker);
-      // The fold of a worker's chunks stays in its first slot where others wait for it, else in the second.
-      const int slot = worker * a_.slots + (ends ? 1 : 0);
-      int own = worker * a_.slots;
+      const float4* before = segment.begin > 0 && ends ? takeBefore(segment) : nullptr;
+      const bool folds = segment.begin == 0 || before != nullptr;
+      // The fold of its chunks stays in a block's first slot where others wait for it, else in the second.
+      int slot = firstSlot + (folds && ends ? 1 : 0);
 #pragma unroll 1
       for (int first = segment.begin; first < segment.end; first += segment.chunk) {
         State part;
         int end = min(first + segment.chunk, segment.end);
         addChunk(part, segment, first, end);
-        if (folds && first > 0) part.foldOnto(at(slot));
-        if (!folds) part.store(at(++own));
-        else if (end == segment.sequence.tiles) write(part, segment);
+        if (before != nullptr) part.foldOnto(before);
+        if (!folds) ++slot;
+        else before = at(slot);
+        if (folds && end == segment.sequence.tiles) write(part, segment);
         else part.store(at(slot));
       }
-      if (folds && ends) {
-        if (segment.begin > 0 && isFirstThread()) *arrivalsOf(segment) = 0;
-        continue;
-      }
-      if (!arriveLast(segment)) continue;
-      combine(segment, segment.chunks(), worker);
-      writeFrom(at(worker * a_.slots + 1), segment);
+      if (folds && !segment.isWhole()) publish(a_, segment, slice_, ends ? kIsWritten : kHasBegun);
     }
   }
 
  private:
-  __device__ __forceinline__ float4* at(int slot) const {
-    return a_.partials + (static_cast<int64_t>(slot) * 2 + kGroup) * (State::kVectors * 128) + thread_;
+  __device__ __forceinline__ float4* at(int slot) const { return sliceAt<Shape>(a_, slot, slice_); }
+
+  /** Where one worker has all chunks before the segment's and is done with them: their fold. */
+  __device__ __forceinline__ const float4* takeBefore(const Segment<Shape>& segment) const {
+    const Pieces<Shape> pieces(line_, segment);
+    if (pieces.chunks * segment.chunk != segment.begin || !hasBegun(a_, segment, slice_)) return nullptr;
+    return at(pieces.slot(a_, 0));
   }
+
   __device__ __forceinline__ void release(uint32_t barrier) const {
     if (lane_ == 0) ptx::arrive(barrier);
   }
@@ -129,7 +131,7 @@ class Group {
   __device__ __forceinline__ void raise(float (&most)[2], const State& state, const float (&scores)[32]) const {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      most[r] = state.maximum[r];
+      most[r] = state.scales.maximum[r];
 #pragma unroll
       for (int i = 0; i < 32; i += 4) most[r] = fmaxf(most[r], fmaxf(scores[i + 2 * r], scores[i + 2 * r + 1]));
       most[r] = fmaxf(most[r], __shfl_xor_sync(0xffffffffu, most[r], 1));
@@ -141,9 +143,9 @@ class Group {
   __device__ __forceinline__ void moveTo(State& state, const float (&most)[2], float (&factors)[2]) const {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      factors[r] = exp2Approximate(state.maximum[r] * a_.scaleLog2 - baseOf(most[r]));
-      state.maximum[r] = most[r];
-      state.sum[r] *= factors[r];
+      factors[r] = exp2Approximate(state.scales.maximum[r] * a_.scaleLog2 - baseOf(most[r]));
+      state.scales.maximum[r] = most[r];
+      state.scales.sum[r] *= factors[r];
     }
   }
   /** In log2; 0 where no key was seen, for then every weight is 0. */
@@ -155,7 +157,7 @@ class Group {
   __device__ __forceinline__ void weigh(State& state, float (&scores)[32]) const {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      float base = baseOf(state.maximum[r]), sum = 0;
+      float base = baseOf(state.scales.maximum[r]), sum = 0;
 #pragma unroll
       for (int i = 0; i < 32; i += 4) {
 #pragma unroll
@@ -164,7 +166,7 @@ class Group {
           sum += scores[i + j];
         }
       }
-      state.sum[r] += sum;
+      state.scales.sum[r] += sum;
     }
   }
 
@@ -320,126 +322,32 @@ class Group {
   __device__ __forceinline__ void closeSums(State& state) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      state.sum[r] += __shfl_xor_sync(0xffffffffu, state.sum[r], 1);
-      state.sum[r] += __shfl_xor_sync(0xffffffffu, state.sum[r], 2);
-      if (lane_ % 4 == 0) place_.sums(lap_, kGroup)[row_ + 8 * r] = state.sum[r];
+      state.scales.sum[r] += __shfl_xor_sync(0xffffffffu, state.scales.sum[r], 1);
+      state.scales.sum[r] += __shfl_xor_sync(0xffffffffu, state.scales.sum[r], 2);
+      if (lane_ % 4 == 0) place_.sums(lap_, kGroup)[row_ + 8 * r] = state.scales.sum[r];
     }
     meet(kBothGroups, 256);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      state.sum[r] = place_.sums(lap_, 0)[row_ + 8 * r] + place_.sums(lap_, 1)[row_ + 8 * r];
-      if (state.maximum[r] != -INFINITY) state.maximum[r] *= a_.scaleLog2;
+      state.scales.sum[r] = place_.sums(lap_, 0)[row_ + 8 * r] + place_.sums(lap_, 1)[row_ + 8 * r];
+      if (state.scales.maximum[r] != -INFINITY) state.scales.maximum[r] *= a_.scaleLog2;
     }
     lap_ ^= 1;
   }
 
-  __device__ __forceinline__ bool isFirstThread() const { return kGroup == 0 && thread_ == 0; }
-  __device__ __forceinline__ int* arrivalsOf(const Segment<Shape>& segment) const {
-    return a_.arrivals + static_cast<int64_t>(segment.index) * a_.rowTiles + segment.item;
-  }
-
-  /** Whether all chunks before the segment's are there. The same answer for both groups. */
-  __device__ __forceinline__ bool hasArrived(const Segment<Shape>& segment) const {
-    meet(kBothGroups, 256);
-    if (isFirstThread()) place_.arrived() = *static_cast<volatile int*>(arrivalsOf(segment));
-    meet(kBothGroups, 256);
-    bool all = place_.arrived() == segment.begin / segment.chunk;
-    __threadfence();
-    return all;
-  }
-
-  /** Counts the chunks of the worker in; true for the one that completes the item. */
-  __device__ __forceinline__ bool arriveLast(const Segment<Shape>& segment) const {
-    int owned = (segment.end - segment.begin + segment.chunk - 1) / segment.chunk;
-    __threadfence();
-    meet(kBothGroups, 256);
-    if (isFirstThread()) {
-      int arrived = atomicAdd(arrivalsOf(segment), owned) + owned;
-      if (arrived == segment.chunks()) *arrivalsOf(segment) = 0;
-      place_.arrived() = arrived;
-    }
-    meet(kBothGroups, 256);
-    bool last = place_.arrived() == segment.chunks();
-    __threadfence();
-    return last;
-  }
-
-  /** The fold of the item's first `chunks` chunks, in their order, to the worker's second slot. */
-  __device__ __forceinline__ void combine(const Segment<Shape>& segment, int chunks, int worker) const {
-    const Pieces<Shape> pieces(line_, segment);
-    const int count = pieces.count(chunks);
-    float4* const to = at(worker * a_.slots + 1);
-    State::Scales scales(at(pieces.slot(0, a_.slots)));
-#pragma unroll 1
-    for (int part = 1; part < State::kVectors; part += 8) {
-      // Eight vectors at a time: a piece after the other, so that loads of the next do not wait for these.
-      float4 total[8];
-      State::Scales before = scales;
-      const float4* from = at(pieces.slot(0, a_.slots));
-#pragma unroll
-      for (int i = 0; i < 8; ++i) total[i] = __ldcg(from + (part + i) * 128);
-#pragma unroll 2
-      for (int piece = 1; piece < count; ++piece) {
-        from = at(pieces.slot(piece, a_.slots));
-        float left[2], right[2];
-        before.fold(State::Scales(from), left, right);
-#pragma unroll
-        for (int i = 0; i < 8; ++i) {
-          const float4 v = __ldcg(from + (part + i) * 128);
-          total[i].x = fmaf(v.x, right[0], total[i].x * left[0]);
-          total[i].y = fmaf(v.y, right[0], total[i].y * left[0]);
-          total[i].z = fmaf(v.z, right[1], total[i].z * left[1]);
-          total[i].w = fmaf(v.w, right[1], total[i].w * left[1]);
-        }
-      }
-      __syncwarp();
-#pragma unroll
-      for (int i = 0; i < 8; ++i) to[(part + i) * 128] = total[i];
-      if (part + 8 >= State::kVectors) to[0] = before.head();
-    }
-  }
-
-  /** Of a row, from this lane's first column on. */
-  __device__ __forceinline__ uint16_t* outputOf(const Row& row) const {
-    return static_cast<uint16_t*>(a_.out.data) + row.token * a_.out.tokenStride + row.head * kRank +
-           kGroup * (kRank / 2) + lane_ % 4 * 2;
-  }
-  static __device__ __forceinline__ float inverse(float sum) { return sum > 0 ? 1.0f / sum : 0.0f; }
-
   __device__ __forceinline__ void write(const State& state, const Segment<Shape>& segment) const {
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const Row row(a_, segment, row_ + 8 * r);
-      if (!row.exists) continue;
-      uint16_t* const to = outputOf(row);
-      float scale = inverse(state.sum[r]);
-#pragma unroll
-      for (int i = 0; i < 32; ++i) {
-        *reinterpret_cast<uint32_t*>(to + i * 8) =
-            packPair<kType>(state.out[i * 4 + 2 * r] * scale, state.out[i * 4 + 2 * r + 1] * scale);
-      }
-    }
-  }
-
-  /** The same of a slot that this thread has written. */
-  __device__ __forceinline__ void writeFrom(const float4* at, const Segment<Shape>& segment) const {
     const Row low(a_, segment, row_), high(a_, segment, row_ + 8);
-    uint16_t *const lowTo = outputOf(low), *const highTo = outputOf(high);
-    const float lowScale = inverse(at[0].z), highScale = inverse(at[0].w);
-#pragma unroll 4
+    float lowScale = inverse(state.scales.sum[0]), highScale = inverse(state.scales.sum[1]);
+#pragma unroll
     for (int i = 0; i < 32; ++i) {
-      const float4 v = at[(i + 1) * 128];
-      uint32_t lowPair = packPair<kType>(v.x * lowScale, v.y * lowScale);
-      uint32_t highPair = packPair<kType>(v.z * highScale, v.w * highScale);
-      if (low.exists) *reinterpret_cast<uint32_t*>(lowTo + i * 8) = lowPair;
-      if (high.exists) *reinterpret_cast<uint32_t*>(highTo + i * 8) = highPair;
+      writeVector<kType, Shape>(a_, low, high, slice_, i, state.vector(i), lowScale, highScale);
     }
   }
 
   const Arguments& a_;
   const Place& place_;
   const Line& line_;
-  int thread_, lane_, row_;
+  int thread_, lane_, slice_, row_;
   uint32_t queryParity_ = 0, parities_ = 0;
   int lap_ = 0;           // of the sums: one group may be a chunk ahead
 };

@@ -20,6 +20,7 @@ constexpr int kTileBytes = kSlabs * kSlabBytes;  // of 64 latents, or of the que
 
 struct Shape {
   static constexpr int kTileKeys = 64, kTileRows = LatentScratchLayout::kWideRows;
+  static constexpr int kVectors = 33;
   static constexpr int kMaxChunks = LatentScratchLayout::kMostWideParts;
   static constexpr int kChunk = LatentScratchLayout::kWidePartKeys / kTileKeys;
 
@@ -29,6 +30,9 @@ struct Shape {
     if (tiles <= 4 * kChunk) return kChunk / 4 * 2;
     return max(kChunk, (tiles + 2 * kMaxChunks - 1) / (2 * kMaxChunks) * 2);
   }
+  /** Of a slice: what a warp of either group has. */
+  static __device__ __forceinline__ int rowOf(int slice) { return slice % 4 * 16; }
+  static __device__ __forceinline__ int columnOf(int slice) { return slice / 4 * (kRank / 2); }
   static __device__ __forceinline__ bool takes(const Arguments&, int rows) {
     return rows >= LatentScratchLayout::kFewestWideRows;
   }
@@ -39,8 +43,7 @@ enum Part { kEvenA, kOddA, kEvenB, kOddB, kParts };
 struct Place {
   static constexpr int kTilesAt = kTileBytes, kMaximaAt = 3 * kTileBytes;
   static constexpr int kBarriersAt = kMaximaAt + 6 * 64 * 4;
-  static constexpr int kArrivedAt = kBarriersAt + (2 + 2 * kParts) * 8;
-  static constexpr int kBytes = kArrivedAt + 16 + 1024;  // tiles start at a multiple of 1024
+  static constexpr int kBytes = kBarriersAt + (2 + 2 * kParts) * 8 + 1024;  // tiles start at a multiple of 1024
 
   uint8_t* base;
   uint32_t query;
@@ -62,7 +65,6 @@ struct Place {
   __device__ __forceinline__ uint32_t queryEmpty() const { return queryFull() + 8; }
   __device__ __forceinline__ uint32_t full(int part) const { return queryFull() + 16 + part * 8; }
   __device__ __forceinline__ uint32_t empty(int part) const { return full(kParts + part); }
-  __device__ __forceinline__ volatile int& arrived() const { return *reinterpret_cast<int*>(base + kArrivedAt); }
 
   __device__ __forceinline__ void initialise() const {
     ptx::initBarrier(queryFull(), 1);
@@ -85,6 +87,7 @@ class Feed {
   /** `segment` by every lane of the warp, of which one calls `run`. */
   __device__ __forceinline__ void run(Segment<Shape> segment, int lineEnd) {
     for (; !segment.isEmpty(); advance(a_, segment, lineEnd)) {
+      if (!segment.exists()) continue;
       const int32_t* table = a_.batch.blockTable + static_cast<int64_t>(segment.index) * a_.batch.tableStride;
       loadQuery(segment);
       for (int tile = segment.begin; tile < segment.end; tile += 2) {
