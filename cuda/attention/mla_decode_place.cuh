@@ -112,6 +112,7 @@ __device__ __forceinline__ void feed(const Arguments& a, const CUtensorMap* map,
                                      Segment<Shape> segment, int lineEnd) {
   Turn<kStages> turn;
   int lane = threadIdx.x % 32;
+  const uint64_t policy = ptx::evictFirstPolicy();  // pieces of items, not latents, are read again
   for (; !segment.isEmpty(); advance(a, segment, lineEnd)) {
     const int32_t* table = a.batch.blockTable + static_cast<int64_t>(segment.index) * a.batch.tableStride;
     for (int first = segment.begin; first < segment.end; first += 32) {
@@ -123,7 +124,7 @@ __device__ __forceinline__ void feed(const Arguments& a, const CUtensorMap* map,
         if (lane == 0) {
           ptx::arriveExpecting(place.full(turn.index), kTileBytes);
           ptx::loadTile(place.tile(turn.index), map, place.full(turn.index), 0,
-                        (tile & ((1 << a.blockShift) - 1)) * kTileKeys, 0, plane);
+                        (tile & ((1 << a.blockShift) - 1)) * kTileKeys, 0, plane, policy);
         }
         __syncwarp();
       }

@@ -8,8 +8,8 @@
 
 namespace octavo::cuda::mla::wide {
 
-/** Hardware barriers. The first two are arrived at by one warpgroup and waited for by the other. */
-enum Meeting { kEvenReady = 1, kOddReady, kBothGroups, kOwnGroup };
+/** Hardware barriers. The first three are arrived at by one warpgroup and waited for by the other. */
+enum Meeting { kEvenScored = 1, kEvenReady, kOddReady, kBothGroups, kOwnGroup };
 
 __device__ __forceinline__ void meet(Meeting meeting, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(static_cast<int>(meeting)), "r"(threads) : "memory");
@@ -254,6 +254,7 @@ class Group {
       awaitPart(kEvenB);
       startScores<kHalfSlabs, kSlabs>(scores);
       finishScores(scores, isLast);
+      if (pair.isWhole) announce(kEvenScored);
       if (min(pair.low, pair.high) < Shape::kTileKeys) mask(scores, pair.low, pair.high);
       raise(most, state, scores);
       putMaxima(most, 0);
@@ -282,6 +283,7 @@ class Group {
     float scores[32] = {}, most[2], factors[2];
     uint32_t weights[16];
     if (pair.isWhole) {
+      meet(kEvenScored, 256);  // one after the other: so one group weighs while the other multiplies
       awaitPart(kOddA);
       startScores<kHalfSlabs, 2 * kHalfSlabs>(scores);
       awaitPart(kOddB);

@@ -123,7 +123,7 @@ class Feed {
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
       int slab = kFirst + i < kEnd ? kFirst + i : kRopeSlab;
-      ptx::loadTile(place_.slab(kOdd, slab), latents_, full, 0, 0, slab, plane);
+      ptx::loadTile(place_.slab(kOdd, slab), latents_, full, 0, 0, slab, plane, policy_);
     }
   }
 
@@ -131,6 +131,7 @@ class Feed {
   const CUtensorMap* queries_;
   const CUtensorMap* latents_;
   const Place& place_;
+  uint64_t policy_ = ptx::evictFirstPolicy();  // pieces of items, not latents, are read again
   uint32_t queryParity_ = 0, parities_ = 0;
 };
 
