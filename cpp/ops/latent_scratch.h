@@ -37,8 +37,8 @@ struct LatentScratchLayout {
   static constexpr int32_t kMostQueries = 8;
   static constexpr int32_t kMultiprocessors = 144;
   /** Parts a context is cut into at most, whatever its length; short ones have no more than kFewParts. */
-  static constexpr int32_t kMostParts = 64, kMostWideParts = 16, kFewParts = 16;
-  static constexpr int32_t kPartKeys = 256, kWidePartKeys = 512;
+  static constexpr int32_t kMostParts = 64, kMostWideParts = 16, kFewParts = 8;
+  static constexpr int32_t kPartKeys = 512, kWidePartKeys = 512;
 };
 
 }  // namespace octavo

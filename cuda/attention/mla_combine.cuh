@@ -68,10 +68,10 @@ __device__ __forceinline__ bool hasBegun(const Arguments& a, const Segment<Shape
   return progress == kHasBegun;
 }
 
-/** By a whole warp, which has written what it tells of. */
+/** By a whole warp. What others go on from must have been written. */
 template <typename Shape>
 __device__ __forceinline__ void publish(const Arguments& a, const Segment<Shape>& item, int slice, Progress progress) {
-  __threadfence();
+  if (progress == kHasBegun) __threadfence();
   __syncwarp();
   if (threadIdx.x % 32 == 0) *static_cast<volatile int32_t*>(progressOf(a, item, slice)) = progress;
 }
@@ -90,38 +90,49 @@ __device__ __forceinline__ void writeVector(const Arguments& a, const Row& low, 
   }
 }
 
+/** Waits for the decode kernel; whether it has written the slice. Leaves nothing behind. By a whole block. */
+__device__ __forceinline__ bool takeWritten(int32_t* progress) {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  const bool isWritten = __ldcg(progress) == kIsWritten;
+  __syncthreads();
+  if (threadIdx.x == 0) *progress = kNothing;
+  return isWritten;
+}
+
 /** A block a slice of an item (blockIdx.x: of `most` a sequence has at most), a warp some of its vectors. */
 template <DType kType, typename Shape>
 __global__ void __launch_bounds__(128, 4) combineKernel(const __grid_constant__ Arguments a, int most) {
 #if __CUDA_ARCH__ >= 900
   constexpr int kOwn = (Shape::kVectors - 1) / 4;  // vectors of a warp
+  constexpr int kAhead = kOwn > 4 ? 2 : 4;          // pieces on their way
+  constexpr int kFew = 32;  // sequences, for which the line is found while the decode kernel still runs
   int index = static_cast<int>(blockIdx.x) / most, item = static_cast<int>(blockIdx.x) % most, slice = blockIdx.y;
   const Sequence<Shape> sequence(a, index);
   if (sequence.tiles == 0 || item >= sequence.items) return;
+  Segment<Shape> whole{sequence, index, item, 0, sequence.tiles, Shape::chunkTiles(sequence.tiles), 0};
+  int32_t* const progress = progressOf(a, whole, slice);
+  if (a.batch.sequences > kFew && takeWritten(progress)) return;
   int before;
   const Line line = lineOf<Shape>(a, index, before);
-  const int position = before + item / a.abreast * sequence.tiles;
-  const Segment<Shape> whole{sequence, index, item, 0, sequence.tiles, Shape::chunkTiles(sequence.tiles), position};
+  whole.position = before + item / a.abreast * sequence.tiles;
   const Pieces<Shape> pieces(line, whole);
-  if (pieces.count() == 1) return;
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-  int32_t* const progress = progressOf(a, whole, slice);
-  const bool isWritten = __ldcg(progress) == kIsWritten;
-  __syncthreads();
-  if (threadIdx.x == 0) *progress = kNothing;
-  if (isWritten) return;
+  const int count = pieces.count(), lane = threadIdx.x % 32;
+  if (a.batch.sequences <= kFew && takeWritten(progress)) return;
   const int first = static_cast<int>(threadIdx.x) / 32 * kOwn;
   Scales scales;
   float4 total[kOwn] = {};
-#pragma unroll 4
-  for (int i = 0; i < pieces.count(); ++i) {
-    const float4* from = sliceAt<Shape>(a, pieces.slot(a, i), slice);
-    float left[2], right[2];
-    scales.fold(Scales(from), left, right);
+  for (int start = 0; start < count; start += 32) {
+    const int own = pieces.slot(a, min(start + lane, count - 1));
+#pragma unroll kAhead
+    for (int i = 0; i < min(32, count - start); ++i) {
+      const float4* from = sliceAt<Shape>(a, __shfl_sync(0xffffffffu, own, i), slice);
+      float left[2], right[2];
+      scales.fold(Scales(from), left, right);
 #pragma unroll
-    for (int j = 0; j < kOwn; ++j) total[j] = foldValues(total[j], __ldcg(from + (1 + first + j) * 32), left, right);
+      for (int j = 0; j < kOwn; ++j) total[j] = foldValues(total[j], __ldcg(from + (1 + first + j) * 32), left, right);
+    }
   }
-  int row = Shape::rowOf(slice) + threadIdx.x % 32 / 4;
+  int row = Shape::rowOf(slice) + lane / 4;
   const Row low(a, whole, row), high(a, whole, row + 8);
   float lowScale = inverse(scales.sum[0]), highScale = inverse(scales.sum[1]);
 #pragma unroll

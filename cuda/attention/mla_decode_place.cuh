@@ -33,8 +33,8 @@ struct Shape {
 
   /** Short contexts are cut finely, so that one sequence fills the card; none is cut into more than kMaxChunks. */
   static __device__ __forceinline__ int chunkTiles(int tiles) {
-    if (tiles <= 4 * kChunk) return kChunk / 4;
-    if (tiles <= 8 * kChunk) return kChunk / 2;
+    if (tiles <= 2 * kChunk) return kChunk / 4;
+    if (tiles <= 4 * kChunk) return kChunk / 2;
     return max(kChunk, (tiles + kMaxChunks - 1) / kMaxChunks);
   }
   /** Of a slice: what a value warp has. */

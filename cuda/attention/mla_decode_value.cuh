@@ -75,7 +75,7 @@ class Adder {
       if (!folds) continue;
       if (ends) write(total, segment);
       else total.store(sliceAt<Shape>(a_, slot, warp_));
-      if (!segment.isWhole()) publish(a_, segment, warp_, ends ? kIsWritten : kHasBegun);
+      publish(a_, segment, warp_, ends ? kIsWritten : kHasBegun);
     }
   }
 

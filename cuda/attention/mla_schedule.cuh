@@ -88,7 +88,6 @@ struct Segment {
   __device__ __forceinline__ bool isEmpty() const { return begin >= end; }
   /** False for the block that has nothing to do beside its neighbour. */
   __device__ __forceinline__ bool exists() const { return item < sequence.items; }
-  __device__ __forceinline__ bool isWhole() const { return begin == 0 && end == sequence.tiles; }
   __device__ __forceinline__ int chunks() const { return (sequence.tiles + chunk - 1) / chunk; }
   /** Chunks of the item that lie before `at` on the line: its last ones. */
   __device__ __forceinline__ int chunksBefore(int at) const {

@@ -47,7 +47,7 @@ class Group {
         if (folds && end == segment.sequence.tiles) write(part, segment);
         else part.store(at(slot));
       }
-      if (folds && !segment.isWhole()) publish(a_, segment, slice_, ends ? kIsWritten : kHasBegun);
+      if (folds) publish(a_, segment, slice_, ends ? kIsWritten : kHasBegun);
     }
   }
 

@@ -23,12 +23,15 @@ const sequencesOf = (...pairs: readonly (readonly [number, number])[]) =>
 
 /** Contexts around the edges of tiles and chunks, and one of many chunks. */
 const decodes = sequencesOf(
-  ...[1, 31, 32, 33, 63, 64, 65, 255, 257, 1030, 2049].map((context) => [1, context] as const),
+  ...[1, 31, 32, 33, 64, 65, 128, 257, 1030].map((context) => [1, context] as const),
 )
 /** Decodes with speculated tokens, nothing to compute, and prompts that the decode kernel leaves alone. */
 const mixedQueries = sequencesOf([3, 66], [0, 40], [8, 8], [1, 500], [9, 130], [2, 2], [17, 17])
 
 const aligned = { rank: 512, ropeDim: 64, gap: 8 }
+/** What the kernel for many heads asks for: its queries lie one after the other. */
+const packed = { ...aligned, gap: 0 }
+const few = sequencesOf([3, 66], [1, 200], [2, 129])
 
 holdCuda(
   devices,
@@ -36,11 +39,12 @@ holdCuda(
     const types = { query: dtype, cache: dtype, out: dtype }
     return [
       latentCase({ ...aligned, ...types, heads: 16, sequences: decodes }),
-      latentCase({ ...aligned, ...types, heads: 16, blockSize: 32, sequences: mixedQueries }),
-      latentCase({ ...aligned, ...types, heads: 5, sequences: mixedQueries }),
-      latentCase({ ...aligned, ...types, heads: 20, blockSize: 16, sequences: mixedQueries }),
-      latentCase({ ...aligned, ...types, heads: 64, sequences: mixedQueries }),
-      latentCase({ ...aligned, ...types, heads: 128, sequences: sequencesOf([1, 100], [1, 700]) }),
+      latentCase({ ...aligned, ...types, heads: 5, blockSize: 32, sequences: mixedQueries }),
+      latentCase({ ...aligned, ...types, heads: 20, blockSize: 16, sequences: few }),
+      latentCase({ ...aligned, ...types, heads: 64, sequences: few }),
+      latentCase({ ...packed, ...types, heads: 40, sequences: mixedQueries }),
+      latentCase({ ...packed, ...types, heads: 64, sequences: decodes.slice(0, 8) }),
+      latentCase({ ...packed, ...types, heads: 128, sequences: sequencesOf([1, 130], [1, 700]) }),
     ]
   }),
 )
