@@ -45,6 +45,10 @@ const ops: Record<keyof NativeOps, true> = {
   rope: true,
   kvWrite: true,
   pagedAttention: true,
+  latentWrite: true,
+  latentRead: true,
+  latentAttention: true,
+  expandedAttention: true,
   swiglu: true,
   sample: true,
 }

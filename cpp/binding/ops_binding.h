@@ -32,6 +32,10 @@ Napi::Value callRepack(Napi::Env env, const OpCall& call);
 Napi::Value callRope(Napi::Env env, const OpCall& call);
 Napi::Value callKvWrite(Napi::Env env, const OpCall& call);
 Napi::Value callPagedAttention(Napi::Env env, const OpCall& call);
+Napi::Value callLatentWrite(Napi::Env env, const OpCall& call);
+Napi::Value callLatentRead(Napi::Env env, const OpCall& call);
+Napi::Value callLatentAttention(Napi::Env env, const OpCall& call);
+Napi::Value callExpandedAttention(Napi::Env env, const OpCall& call);
 Napi::Value callSwiglu(Napi::Env env, const OpCall& call);
 Napi::Value callSample(Napi::Env env, const OpCall& call);
 

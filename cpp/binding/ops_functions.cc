@@ -18,6 +18,8 @@ constexpr NamedOp kOps[] = {
     {"headNorm", callHeadNorm},   {"linear", callLinear},         {"quantizedLinear", callQuantizedLinear},
     {"dequantize", callDequantize}, {"repack", callRepack},       {"rope", callRope},
     {"kvWrite", callKvWrite},     {"pagedAttention", callPagedAttention},
+    {"latentWrite", callLatentWrite}, {"latentRead", callLatentRead},
+    {"latentAttention", callLatentAttention}, {"expandedAttention", callExpandedAttention},
     {"swiglu", callSwiglu},       {"sample", callSample},
 };
 

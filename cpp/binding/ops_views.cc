@@ -20,6 +20,12 @@ int64_t strideOf(const Fields& view, const char* name, int64_t columns) {
   return view.integer(name, columns, kMaxSize);
 }
 
+int32_t blockSizeOf(const Fields& view) {
+  const auto size = static_cast<int32_t>(view.integer("blockSize", 16, 64));
+  if (size != 16 && size != 32 && size != 64) view.refuse("blockSize", "16, 32 or 64");
+  return size;
+}
+
 }  // namespace
 
 void* OpCall::address(const Fields& view, DType dtype, int64_t span) const {
@@ -77,17 +83,30 @@ KvCacheView OpCall::cache(const char* name) const {
   cache.blocks = view.integer("blocks", 1, kMaxCount);
   cache.layers = static_cast<int32_t>(view.integer("layers", 1, 1 << 10));
   cache.kvHeads = static_cast<int32_t>(view.integer("kvHeads", 1, 1 << 10));
-  cache.blockSize = static_cast<int32_t>(view.integer("blockSize", 16, 64));
-  if (cache.blockSize != 16 && cache.blockSize != 32 && cache.blockSize != 64) {
-    view.refuse("blockSize", "16, 32 or 64");
-  }
+  cache.blockSize = blockSizeOf(view);
   cache.headDim = static_cast<int32_t>(view.integer("headDim", 1, 256));
   // ≤ 2¹⁰ · 2 · 2¹⁰ · 2⁶ · 2⁸ = 2³⁵ elements a block: times the blocks it may pass 2⁶³, so divide instead.
   const int64_t blockElements =
       int64_t{2} * cache.layers * cache.kvHeads * cache.blockSize * cache.headDim;
-  const bool absurd = cache.blocks > std::numeric_limits<int64_t>::max() / blockElements;
-  cache.data = address(view, cache.dtype, absurd ? std::numeric_limits<int64_t>::max() : cache.blocks * blockElements);
+  cache.data = blockAddress(view, cache.dtype, cache.blocks, blockElements);
   return cache;
+}
+
+LatentCacheView OpCall::latentCache(const char* name) const {
+  const Fields view = fields_.fields(name);
+  LatentCacheView cache;
+  cache.dtype = view.floatDType("dtype");
+  cache.blocks = view.integer("blocks", 1, kMaxCount);
+  cache.layers = static_cast<int32_t>(view.integer("layers", 1, 1 << 10));
+  cache.blockSize = blockSizeOf(view);
+  cache.width = static_cast<int32_t>(view.integer("width", 1, kMaxLatentWidth));
+  cache.data = blockAddress(view, cache.dtype, cache.blocks, int64_t{cache.layers} * cache.blockSize * cache.width);
+  return cache;
+}
+
+void* OpCall::blockAddress(const Fields& view, DType dtype, int64_t blocks, int64_t blockElements) const {
+  const bool absurd = blocks > std::numeric_limits<int64_t>::max() / blockElements;
+  return address(view, dtype, absurd ? std::numeric_limits<int64_t>::max() : blocks * blockElements);
 }
 
 void* OpCall::bytes(const Fields& owner, const char* name, int64_t bytes) const {

@@ -3,7 +3,7 @@
 
 #include "binding/arguments.h"
 #include "binding/ops_table.h"
-#include "ops/tensor.h"
+#include "ops/latent.h"
 
 namespace octavo {
 
@@ -26,6 +26,8 @@ class OpCall {
   Heads heads(const char* name) const;
   /** {buffer, dtype, offset, blocks, layers, kvHeads, blockSize, headDim} */
   KvCacheView cache(const char* name) const;
+  /** {buffer, dtype, offset, blocks, layers, blockSize, width} */
+  LatentCacheView latentCache(const char* name) const;
 
   /** The address of the buffer whose handle is `name` of `owner`, which must have so many bytes. */
   void* bytes(const Fields& owner, const char* name, int64_t bytes) const;
@@ -34,6 +36,8 @@ class OpCall {
   void requireEqual(const char* left, int64_t leftValue, const char* right, int64_t rightValue) const;
 
  private:
+  /** The address of blocks of blockElements each, wherever that product lies. */
+  void* blockAddress(const Fields& view, DType dtype, int64_t blocks, int64_t blockElements) const;
   /** The address of element `offset`, after which `span` elements must lie in the buffer. */
   void* address(const Fields& view, DType dtype, int64_t span) const;
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "device/device.h"
+#include "ops/latent.h"
 #include "ops/linear_scratch.h"
 #include "ops/quantized_matrix.h"
 #include "ops/repack.h"
@@ -87,6 +88,29 @@ class Ops {
   virtual void pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
                               const AttentionBatch& batch, float scale, int32_t window,
                               const AttentionScratch& scratch, Stream& stream) = 0;
+
+  /** Stores rows [tokens, width] of a step: a latent and its rotated key each. slots: as in kvWrite. */
+  virtual void latentWrite(const LatentCacheView& cache, int32_t layer, const Matrix& rows, const int64_t* slots,
+                           Stream& stream) = 0;
+
+  /** out[r] = the cached row of slots[r], or zeros where that is negative: what is to be expanded. */
+  virtual void latentRead(const Matrix& out, const LatentCacheView& cache, int32_t layer, const int64_t* slots,
+                          Stream& stream) = 0;
+
+  /**
+   * pagedAttention of absorbed queries over cached latents, without a window: a row is the key of all heads
+   * (query.dim = cache.width), its first out.dim elements are their value.
+   */
+  virtual void latentAttention(const Heads& out, const Heads& query, const LatentCacheView& cache, int32_t layer,
+                               const AttentionBatch& batch, float scale, const AttentionScratch& scratch,
+                               Stream& stream) = 0;
+
+  /**
+   * The same attention over expanded keys and values, contiguous instead of paged: `batch` has no block table, and a
+   * sequence's contextLength keys lie from its keyStart on.
+   */
+  virtual void expandedAttention(const Heads& out, const Heads& query, const ExpandedKeys& keys,
+                                 const AttentionBatch& batch, float scale, Stream& stream) = 0;
 
   /** out[r, i] = silu(gateUp[r, i]) · gateUp[r, columns + i]; gateUp is [rows, 2 · out.columns]. */
   virtual void swiglu(const Matrix& out, const Matrix& gateUp, Stream& stream) = 0;

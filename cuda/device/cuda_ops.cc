@@ -1,6 +1,7 @@
 #include "cuda/device/cuda_ops.h"
 
 #include "cuda/attention/attention.h"
+#include "cuda/attention/mla.h"
 #include "cuda/device/cuda_check.h"
 #include "cuda/device/cuda_stream.h"
 #include "cuda/elementwise/elementwise.h"
@@ -87,6 +88,31 @@ void CudaOps::pagedAttention(const Heads& out, const Heads& query, const KvCache
                              const AttentionScratch& scratch, Stream& stream) {
   use();
   launchPagedAttention({out, query, cache, layer, batch, scale, window, scratch}, traits_, handleOf(stream));
+}
+
+void CudaOps::latentWrite(const LatentCacheView& cache, int32_t layer, const Matrix& rows, const int64_t* slots,
+                          Stream& stream) {
+  use();
+  launchLatentWrite(cache, layer, rows, slots, handleOf(stream));
+}
+
+void CudaOps::latentRead(const Matrix& out, const LatentCacheView& cache, int32_t layer, const int64_t* slots,
+                         Stream& stream) {
+  use();
+  launchLatentRead(out, cache, layer, slots, handleOf(stream));
+}
+
+void CudaOps::latentAttention(const Heads& out, const Heads& query, const LatentCacheView& cache, int32_t layer,
+                              const AttentionBatch& batch, float scale, const AttentionScratch& scratch,
+                              Stream& stream) {
+  use();
+  launchLatentAttention({out, query, cache, layer, batch, scale, scratch}, traits_, handleOf(stream));
+}
+
+void CudaOps::expandedAttention(const Heads& out, const Heads& query, const ExpandedKeys& keys,
+                                const AttentionBatch& batch, float scale, Stream& stream) {
+  use();
+  launchExpandedAttention({out, query, keys, batch, scale}, traits_, handleOf(stream));
 }
 
 void CudaOps::swiglu(const Matrix& out, const Matrix& gateUp, Stream& stream) {

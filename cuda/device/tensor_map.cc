@@ -65,6 +65,17 @@ CUtensorMap encodeCache(const KvCacheView& cache, int boxTokens) {
                     {kBoxColumns, static_cast<cuuint32_t>(boxTokens), static_cast<cuuint32_t>(boxes), 2}});
 }
 
+CUtensorMap encodeLatents(const LatentCacheView& cache, int boxTokens, int boxSlabs) {
+  const auto rowBytes = static_cast<cuuint64_t>(cache.width) * 2, slabs = rowBytes / (kBoxColumns * 2);
+  const auto tokens = static_cast<cuuint64_t>(cache.blockSize);
+  const auto planes = static_cast<cuuint64_t>(cache.blocks) * static_cast<cuuint64_t>(cache.layers);
+  return encode<4>({cache.data,
+                    cache.dtype,
+                    {kBoxColumns, tokens, slabs, planes},
+                    {rowBytes, kBoxColumns * 2, tokens * rowBytes},
+                    {kBoxColumns, static_cast<cuuint32_t>(boxTokens), static_cast<cuuint32_t>(boxSlabs), 1}});
+}
+
 }  // namespace
 
 CUtensorMap tensorMapOf(const Matrix& matrix, int boxRows) {
@@ -91,6 +102,15 @@ CUtensorMap cacheMapOf(const KvCacheView& cache, int boxTokens) {
     last.map = encodeCache(cache, boxTokens);
     last.cache = cache;
     last.boxTokens = boxTokens;
+  }
+  return last.map;
+}
+
+CUtensorMap latentMapOf(const LatentCacheView& cache, int boxTokens, int boxSlabs) {
+  struct Last { LatentCacheView cache; int boxTokens = 0, boxSlabs = 0; CUtensorMap map; };
+  thread_local Last last;
+  if (last.boxTokens != boxTokens || last.boxSlabs != boxSlabs || last.cache != cache) {
+    last = {cache, boxTokens, boxSlabs, encodeLatents(cache, boxTokens, boxSlabs)};
   }
   return last.map;
 }

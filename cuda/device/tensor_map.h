@@ -3,7 +3,7 @@
 
 #include <cuda.h>
 
-#include "ops/tensor.h"
+#include "ops/latent.h"
 
 namespace octavo::cuda {
 
@@ -26,5 +26,12 @@ CUtensorMap codeMapOf(const void* codes, int64_t rows, int64_t columns, int64_t 
  * first; both in rows as above, 64 columns after the other.
  */
 CUtensorMap cacheMapOf(const KvCacheView& cache, int boxTokens);
+
+/**
+ * All of a paged cache of latents whose width is a multiple of 64, in boxes of boxTokens tokens and boxSlabs times 64
+ * columns: coordinates (0, token, slab, block · layers + layer). In shared memory one slab after the other, rows as
+ * above.
+ */
+CUtensorMap latentMapOf(const LatentCacheView& cache, int boxTokens, int boxSlabs);
 
 }  // namespace octavo::cuda

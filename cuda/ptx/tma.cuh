@@ -28,6 +28,22 @@ __device__ __forceinline__ void loadTile(uint32_t to, const CUtensorMap* map, ui
       : "memory");
 }
 
+/** Of lines that are read once: they leave the L2 before others. */
+__device__ __forceinline__ uint64_t evictFirstPolicy() {
+  uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
+/** The same for a map of four dimensions, its lines kept in the L2 by `policy`. One thread. */
+__device__ __forceinline__ void loadTile(uint32_t to, const CUtensorMap* map, uint32_t barrier, int x, int y, int z,
+                                         int w, uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint "
+      "[%0], [%1, {%3, %4, %5, %6}], [%2], %7;" ::"r"(to), "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w),
+      "l"(policy) : "memory");
+}
+
 /** Shared memory to the box at (column, row); what lies outside the matrix is not written. One thread. */
 __device__ __forceinline__ void storeTile(const CUtensorMap* map, uint32_t from, int column, int row) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map),

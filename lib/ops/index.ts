@@ -38,6 +38,12 @@ export type { CodeType } from '../code-type.js'
 export type { ActivationQuantization, StoredWeight } from './stored-weight.js'
 export { kvWrite, pagedAttention, rope } from './attention.js'
 export type { AttentionOptions, KvCacheBuffer, RopeOptions } from './attention.js'
+export { expandedAttention, latentAttention, latentRead, latentWrite } from './latent.js'
+export type {
+  ExpandedAttentionOptions,
+  LatentAttentionOptions,
+  LatentCacheBuffer,
+} from './latent.js'
 export { sample } from './sampling.js'
 export type { Samples, SamplingOptions } from './sampling.js'
 

@@ -47,6 +47,16 @@ export interface NativeKvCache {
   headDim: number
 }
 
+export interface NativeLatentCache {
+  buffer: number
+  dtype: FloatDType
+  offset: number
+  blocks: number
+  layers: number
+  blockSize: number
+  width: number
+}
+
 /** Handles of its buffers; see cpp/ops/quantized_matrix.h. */
 export interface NativeQuantizedWeight {
   codeType: string
@@ -197,6 +207,40 @@ export interface NativeOps {
       blockTable: Int32Array
       scale: number
       window: number
+    },
+  ): void
+  latentWrite(
+    device: number,
+    call: { cache: NativeLatentCache; layer: number; rows: NativeMatrix; slots: BigInt64Array },
+  ): void
+  latentRead(
+    device: number,
+    call: { out: NativeMatrix; cache: NativeLatentCache; layer: number; slots: BigInt64Array },
+  ): void
+  latentAttention(
+    device: number,
+    call: {
+      out: NativeHeads
+      query: NativeHeads
+      cache: NativeLatentCache
+      layer: number
+      queryStart: Int32Array
+      contextLength: Int32Array
+      blockTable: Int32Array
+      scale: number
+    },
+  ): void
+  expandedAttention(
+    device: number,
+    call: {
+      out: NativeHeads
+      query: NativeHeads
+      keyValue: NativeHeads
+      ropeKey: NativeMatrix
+      queryStart: Int32Array
+      contextLength: Int32Array
+      keyStart: Int32Array
+      scale: number
     },
   ): void
   swiglu(device: number, call: { out: NativeMatrix; gateUp: NativeMatrix }): void

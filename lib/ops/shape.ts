@@ -4,7 +4,13 @@ import { invalid, isArray, show } from '../options/reader.js'
 import { readOptions } from './options.js'
 import type { FloatDType } from './dtype.js'
 import type { DeviceBuffer } from './buffer.js'
-import type { NativeHeads, NativeKvCache, NativeMatrix, NativeVector } from './native.js'
+import type {
+  NativeHeads,
+  NativeKvCache,
+  NativeLatentCache,
+  NativeMatrix,
+  NativeVector,
+} from './native.js'
 
 /** Sizes in elements, outermost first. */
 export type Shape = readonly number[]
@@ -158,6 +164,24 @@ export function nativeCache(name: string, argument: DeviceBuffer<FloatDType>): N
     blockSize: blockSize!,
     headDim,
   }
+  return { buffer, dtype, offset: 0, ...sizes }
+}
+
+/** The addon's form of a paged cache of latents: a buffer of shape `[blocks, layers, blockSize, width]`. */
+export function nativeLatentCache(
+  name: string,
+  argument: DeviceBuffer<FloatDType>,
+): NativeLatentCache {
+  requireObject(name, argument)
+  const [blocks, layers, blockSize, width, ...rest] = shapeOf(name, argument)
+  if (width === undefined || rest.length > 0) {
+    throw new OctavoError(
+      'OCTAVO_INVALID_ARGUMENT',
+      `${name} has shape [${argument.shape.join(', ')}]: expected [blocks, layers, blockSize, width]`,
+    )
+  }
+  const { handle: buffer, dtype } = argument
+  const sizes = { blocks: blocks!, layers: layers!, blockSize: blockSize!, width }
   return { buffer, dtype, offset: 0, ...sizes }
 }
 

@@ -36,6 +36,15 @@ class CpuOps final : public Ops {
   void pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
                       const AttentionBatch& batch, float scale, int32_t window, const AttentionScratch& scratch,
                       Stream& stream) override;
+  void latentWrite(const LatentCacheView& cache, int32_t layer, const Matrix& rows, const int64_t* slots,
+                   Stream& stream) override;
+  void latentRead(const Matrix& out, const LatentCacheView& cache, int32_t layer, const int64_t* slots,
+                  Stream& stream) override;
+  void latentAttention(const Heads& out, const Heads& query, const LatentCacheView& cache, int32_t layer,
+                       const AttentionBatch& batch, float scale, const AttentionScratch& scratch,
+                       Stream& stream) override;
+  void expandedAttention(const Heads& out, const Heads& query, const ExpandedKeys& keys, const AttentionBatch& batch,
+                         float scale, Stream& stream) override;
   void swiglu(const Matrix& out, const Matrix& gateUp, Stream& stream) override;
   void sample(const SampleArguments& arguments, Stream& stream) override;
 

@@ -4,6 +4,7 @@
 
 #include "scripts/bench/native/attention_reference.h"
 #include "scripts/bench/native/card.h"
+#include "scripts/bench/native/latent_reference.h"
 #include "scripts/bench/native/options.h"
 #include "scripts/bench/native/plain_read.h"
 #include "scripts/bench/native/replay.h"
@@ -26,6 +27,22 @@ Measured measure(const AttentionCase& of, const cuda::DeviceTraits& traits, cuda
   cuda::check(cudaStreamSynchronize(stream), of.name.c_str());
   Measured measured;
   measured.error = attentionError(of, batch, last, stream);
+  if (!(measured.error <= kAttentionTolerance)) return measured;
+  measured.microseconds = replayMicroseconds(batch.layers(), launch, stream);
+  return measured;
+}
+
+Measured measureLatents(const LatentCase& of, const cuda::DeviceTraits& traits, cudaStream_t stream) {
+  const LatentBatch batch(of, stream);
+  const auto launch = [&](int layer) {
+    if (of.isPrompt) cuda::launchExpandedAttention(batch.prefill(), traits, stream);
+    else cuda::launchLatentAttention(batch.decode(layer), traits, stream);
+  };
+  const int last = batch.layers() - 1;
+  launch(last);
+  cuda::check(cudaStreamSynchronize(stream), of.name.c_str());
+  Measured measured;
+  measured.error = latentError(of, batch, last, stream);
   if (!(measured.error <= kAttentionTolerance)) return measured;
   measured.microseconds = replayMicroseconds(batch.layers(), launch, stream);
   return measured;
@@ -54,8 +71,20 @@ class AttentionBench {
     return isRight;
   }
 
+  /** The same. */
+  bool run(const LatentCase& of) {
+    const Measured measured = measureLatents(of, card_.traits, stream_);
+    Report report(of.name);
+    report.number("error", measured.error).number("tolerance", kAttentionTolerance);
+    const bool isRight = measured.microseconds > 0;
+    if (isRight) addFigures(report, of, measured.microseconds, 0);
+    report.print();
+    return isRight;
+  }
+
  private:
-  void addFigures(Report& report, const AttentionCase& of, double time, double even) {
+  template <typename Case>
+  void addFigures(Report& report, const Case& of, double time, double even) {
     const double bytes = of.cacheBytes(), flops = of.flops();
     report.number("microseconds", time).number("bytes", bytes).number("flops", flops);
     const auto readTime = [&] { return read_.microseconds(static_cast<size_t>(bytes)); };
@@ -89,8 +118,10 @@ class AttentionBench {
 
 int runAttention(const Options& options) {
   const std::vector<AttentionCase> cases = attentionCases();
+  const std::vector<LatentCase> latents = latentCases();
   if (options.list) {
     for (const AttentionCase& of : cases) std::printf("%s\n", of.name.c_str());
+    for (const LatentCase& of : latents) std::printf("%s\n", of.name.c_str());
     return 0;
   }
   const Card card = currentCard();
@@ -100,6 +131,9 @@ int runAttention(const Options& options) {
   AttentionBench bench(card, stream);
   bool isRight = true;
   for (const AttentionCase& of : cases) {
+    if (options.takes(of.name)) isRight = bench.run(of) && isRight;
+  }
+  for (const LatentCase& of : latents) {
     if (options.takes(of.name)) isRight = bench.run(of) && isRight;
   }
   cudaStreamDestroy(stream);

@@ -1,0 +1,162 @@
+// Brings together what workers have left of items that no single one has folded: a second, short launch.
+#pragma once
+
+#include <algorithm>
+
+#include "cuda/attention/mla_schedule.cuh"
+#include "cuda/device/cuda_check.h"
+
+namespace octavo::cuda::mla {
+
+/** What has become of an item, for each slice of it: nothing, the fold of its first chunks is there, it is written. */
+enum Progress : int32_t { kNothing, kHasBegun, kIsWritten };
+
+/** The first vector of a slot's thread: maxima in log2 and sums of its two rows. */
+struct Scales {
+  float maximum[2], sum[2];
+
+  __device__ __forceinline__ Scales() : maximum{-INFINITY, -INFINITY}, sum{0, 0} {}
+  __device__ __forceinline__ explicit Scales(const float4* at) {
+    const float4 head = __ldcg(at);
+    maximum[0] = head.x;
+    maximum[1] = head.y;
+    sum[0] = head.z;
+    sum[1] = head.w;
+  }
+  __device__ __forceinline__ float4 head() const { return make_float4(maximum[0], maximum[1], sum[0], sum[1]); }
+
+  /** Becomes the fold of this and of later keys; by what the values of both are scaled. */
+  __device__ __forceinline__ void fold(const Scales& next, float (&left)[2], float (&right)[2]) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      float most = fmaxf(maximum[r], next.maximum[r]), base = most == -INFINITY ? 0.0f : most;
+      left[r] = exp2f(maximum[r] - base);
+      right[r] = exp2f(next.maximum[r] - base);
+      maximum[r] = most;
+      sum[r] = fmaf(next.sum[r], right[r], sum[r] * left[r]);
+    }
+  }
+};
+
+/** Two values of each of a thread's two rows, and how two of them fold. */
+__device__ __forceinline__ float4 foldValues(float4 before, float4 next, const float (&left)[2],
+                                             const float (&right)[2]) {
+  return make_float4(fmaf(next.x, right[0], before.x * left[0]), fmaf(next.y, right[0], before.y * left[0]),
+                     fmaf(next.z, right[1], before.z * left[1]), fmaf(next.w, right[1], before.w * left[1]));
+}
+
+__device__ __forceinline__ float inverse(float sum) { return sum > 0 ? 1.0f / sum : 0.0f; }
+
+/** Slice `slice` of a slot, from this lane's first vector on; its next ones lie 32 further on. */
+template <typename Shape>
+__device__ __forceinline__ float4* sliceAt(const Arguments& a, int slot, int slice) {
+  return a.partials + (static_cast<int64_t>(slot) * kSlices + slice) * (Shape::kVectors * 32) + threadIdx.x % 32;
+}
+
+template <typename Shape>
+__device__ __forceinline__ int32_t* progressOf(const Arguments& a, const Segment<Shape>& item, int slice) {
+  return a.progress + (static_cast<int64_t>(item.index) * a.rowTiles + item.item) * kSlices + slice;
+}
+
+/** Whether the fold of the item's first chunks is there. By a whole warp, which then may read it. */
+template <typename Shape>
+__device__ __forceinline__ bool hasBegun(const Arguments& a, const Segment<Shape>& item, int slice) {
+  int32_t progress = 0;
+  if (threadIdx.x % 32 == 0) progress = *static_cast<volatile int32_t*>(progressOf(a, item, slice));
+  progress = __shfl_sync(0xffffffffu, progress, 0);
+  __threadfence();
+  return progress == kHasBegun;
+}
+
+/** By a whole warp. What others go on from must have been written. */
+template <typename Shape>
+__device__ __forceinline__ void publish(const Arguments& a, const Segment<Shape>& item, int slice, Progress progress) {
+  if (progress == kHasBegun) __threadfence();
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) *static_cast<volatile int32_t*>(progressOf(a, item, slice)) = progress;
+}
+
+/** Writes a lane's two rows of 8 columns, `vector` times 8 from the slice's first. */
+template <DType kType, typename Shape>
+__device__ __forceinline__ void writeVector(const Arguments& a, const Row& low, const Row& high, int slice, int vector,
+                                            float4 values, float lowScale, float highScale) {
+  int column = Shape::columnOf(slice) + vector * 8 + threadIdx.x % 4 * 2;
+  uint16_t* const out = static_cast<uint16_t*>(a.out.data) + column;
+  uint32_t lowPair = packPair<kType>(values.x * lowScale, values.y * lowScale);
+  uint32_t highPair = packPair<kType>(values.z * highScale, values.w * highScale);
+  if (low.exists) *reinterpret_cast<uint32_t*>(out + low.token * a.out.tokenStride + low.head * a.out.dim) = lowPair;
+  if (high.exists) {
+    *reinterpret_cast<uint32_t*>(out + high.token * a.out.tokenStride + high.head * a.out.dim) = highPair;
+  }
+}
+
+/** Waits for the decode kernel; whether it has written the slice. Leaves nothing behind. By a whole block. */
+__device__ __forceinline__ bool takeWritten(int32_t* progress) {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  const bool isWritten = __ldcg(progress) == kIsWritten;
+  __syncthreads();
+  if (threadIdx.x == 0) *progress = kNothing;
+  return isWritten;
+}
+
+/** A block a slice of an item (blockIdx.x: of `most` a sequence has at most), a warp some of its vectors. */
+template <DType kType, typename Shape>
+__global__ void __launch_bounds__(128, 4) combineKernel(const __grid_constant__ Arguments a, int most) {
+#if __CUDA_ARCH__ >= 900
+  constexpr int kOwn = (Shape::kVectors - 1) / 4;  // vectors of a warp
+  constexpr int kAhead = kOwn > 4 ? 2 : 4;          // pieces on their way
+  constexpr int kFew = 32;  // sequences, for which the line is found while the decode kernel still runs
+  int index = static_cast<int>(blockIdx.x) / most, item = static_cast<int>(blockIdx.x) % most, slice = blockIdx.y;
+  const Sequence<Shape> sequence(a, index);
+  if (sequence.tiles == 0 || item >= sequence.items) return;
+  Segment<Shape> whole{sequence, index, item, 0, sequence.tiles, Shape::chunkTiles(sequence.tiles), 0};
+  int32_t* const progress = progressOf(a, whole, slice);
+  if (a.batch.sequences > kFew && takeWritten(progress)) return;
+  int before;
+  const Line line = lineOf<Shape>(a, index, before);
+  whole.position = before + item / a.abreast * sequence.tiles;
+  const Pieces<Shape> pieces(line, whole);
+  const int count = pieces.count(), lane = threadIdx.x % 32;
+  if (a.batch.sequences <= kFew && takeWritten(progress)) return;
+  const int first = static_cast<int>(threadIdx.x) / 32 * kOwn;
+  Scales scales;
+  float4 total[kOwn] = {};
+  for (int start = 0; start < count; start += 32) {
+    const int own = pieces.slot(a, min(start + lane, count - 1));
+#pragma unroll kAhead
+    for (int i = 0; i < min(32, count - start); ++i) {
+      const float4* from = sliceAt<Shape>(a, __shfl_sync(0xffffffffu, own, i), slice);
+      float left[2], right[2];
+      scales.fold(Scales(from), left, right);
+#pragma unroll
+      for (int j = 0; j < kOwn; ++j) total[j] = foldValues(total[j], __ldcg(from + (1 + first + j) * 32), left, right);
+    }
+  }
+  int row = Shape::rowOf(slice) + lane / 4;
+  const Row low(a, whole, row), high(a, whole, row + 8);
+  float lowScale = inverse(scales.sum[0]), highScale = inverse(scales.sum[1]);
+#pragma unroll
+  for (int j = 0; j < kOwn; ++j) {
+    writeVector<kType, Shape>(a, low, high, slice, first + j, total[j], lowScale, highScale);
+  }
+#endif
+}
+
+/** After the decode kernel of the same arguments, of which its blocks need not have ended to be launched. */
+template <DType kType, typename Shape>
+void launchCombine(const Arguments& a, cudaStream_t stream) {
+  const int queries = std::min(a.batch.maxQueryLength, LatentScratchLayout::kMostQueries);
+  const int most = (queries * a.query.heads + Shape::kTileRows - 1) / Shape::kTileRows;
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(a.batch.sequences * most), kSlices);
+  config.blockDim = dim3(128);
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  check(cudaLaunchKernelEx(&config, combineKernel<kType, Shape>, a, most), "the launch of combineLatents");
+}
+
+}  // namespace octavo::cuda::mla

@@ -1,0 +1,79 @@
+// Decode attention over latents at the speed of memory (sm_90): few heads, so that 16 rows share a latent.
+//
+// A block is a worker (mla_schedule.cuh): one warp brings tiles of 32 latents by the tensor memory accelerator, four
+// score them (mma.m16n8k16, the 16 rows its M side, a quarter of the 576 columns each), two make weights of the
+// scores, eight add 64 columns of values each. They meet at barriers alone and work on different tiles at a time. A
+// latent is read from memory once for 16 rows: it is key and value in place.
+#include <algorithm>
+
+#include "cuda/attention/mla_decode_score.cuh"
+#include "cuda/attention/mla_decode_value.cuh"
+#include "cuda/device/cuda_check.h"
+#include "cuda/device/shared_memory.h"
+#include "cuda/device/tensor_map.h"
+
+namespace octavo::cuda {
+namespace mla {
+namespace {
+
+constexpr float kLog2E = 1.4426950408889634f;
+
+static_assert(kValueWarps == kSlices && kSlices * Shape::kVectors * 32 * 16 == kTileRows * (kRank + 64) * 4);
+
+template <DType kType>
+__global__ void __launch_bounds__(kThreads, 1)
+    decodeKernel(const __grid_constant__ Arguments a, const __grid_constant__ CUtensorMap map) {
+#if __CUDA_ARCH__ >= 900
+  extern __shared__ uint8_t shared[];
+  const Place place(shared);
+  if (threadIdx.x == 0) place.initialise();
+  int before;
+  const Line line = lineOf<Shape>(a, 0, before);
+  int worker = blockIdx.x, warp = threadIdx.x / 32;
+  if (worker >= min(line.workers, line.total)) return;
+  int lineEnd = line.start(worker + 1);
+  const Segment<Shape> segment = firstSegment<Shape>(a, 0, line.start(worker), lineEnd);
+  __syncthreads();
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  if (warp < kScoreWarps) Scorer<kType>(a, place).run(segment, lineEnd);
+  else if (warp < kFirstValueWarp) Weigher<kType>(a, place).run(segment, lineEnd);
+  else if (warp < kFirstValueWarp + kValueWarps) Adder<kType>(a, place, line).run(segment, lineEnd, worker);
+  else feed(a, &map, place, segment, lineEnd);
+#endif
+}
+
+template <DType kType>
+void launch(const Arguments& a, const CUtensorMap& map, cudaStream_t stream) {
+  constexpr auto kKernel = decodeKernel<kType>;
+  allowSharedMemory<decodeKernel<kType>>(Place::kBytes);
+  kKernel<<<a.workers, kThreads, Place::kBytes, stream>>>(a, map);
+  checkLaunch("latentDecode");
+  launchCombine<kType, Shape>(a, stream);
+}
+
+}  // namespace
+}  // namespace mla
+
+void launchLatentDecode(const LatentAttention& attention, const LatentScratchLayout& layout, bool hasWide,
+                        const DeviceTraits& traits, cudaStream_t stream) {
+  char* const scratch = static_cast<char*>(attention.scratch.data);
+  const mla::Arguments a{attention.out,
+                         attention.query,
+                         attention.batch,
+                         attention.scale * mla::kLog2E,
+                         attention.cache.blockSize == 64 ? 1 : 0,
+                         attention.layer,
+                         attention.cache.layers,
+                         hasWide,
+                         std::min(traits.multiprocessors, LatentScratchLayout::kMultiprocessors),
+                         1,
+                         reinterpret_cast<int32_t*>(scratch),
+                         layout.tiles,
+                         reinterpret_cast<float4*>(scratch + layout.counterBytes),
+                         layout.slots};
+  const CUtensorMap map = latentMapOf(attention.cache, mla::kTileKeys, mla::kWidth / 64);
+  if (attention.cache.dtype == DType::kBF16) mla::launch<DType::kBF16>(a, map, stream);
+  else mla::launch<DType::kF16>(a, map, stream);
+}
+
+}  // namespace octavo::cuda

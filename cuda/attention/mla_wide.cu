@@ -1,0 +1,98 @@
+// Decode attention over latents for many heads (sm_90a): 64 rows share a latent, and the tensor cores set the pace.
+//
+// The two warpgroups of a block hold half of the 64 × 512 outputs each (128 registers a thread). Of a pair of tiles each
+// scores and weighs one, and hands its weights to the other; both add the values of both tiles to their halves, so that
+// one multiplies while the other weighs. One thread brings tiles by the tensor memory accelerator, in halves that are
+// freed as early as possible: queries and two tiles fill shared memory.
+#include <algorithm>
+
+#include "cuda/attention/mla_wide_group.cuh"
+#include "cuda/device/alignment.h"
+#include "cuda/device/cuda_check.h"
+#include "cuda/device/shared_memory.h"
+#include "cuda/device/tensor_map.h"
+
+namespace octavo::cuda {
+namespace mla::wide {
+namespace {
+
+constexpr float kLog2E = 1.4426950408889634f;
+
+static_assert(kSlices * Shape::kVectors * 32 * 16 == Shape::kTileRows * (kRank + 16) * 4);
+
+template <DType kType>
+__global__ void __launch_bounds__(kThreads, 1)
+    wideKernel(const __grid_constant__ Arguments a, const __grid_constant__ CUtensorMap queries,
+               const __grid_constant__ CUtensorMap latents) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  extern __shared__ uint8_t shared[];
+  const Place place(shared);
+  if (threadIdx.x == 0) place.initialise();
+  int before;
+  const Line line = lineOf<Shape>(a, 0, before);
+  const int worker = static_cast<int>(blockIdx.x) / a.abreast, neighbour = static_cast<int>(blockIdx.x) % a.abreast;
+  if (worker >= min(line.workers, line.total)) return;
+  int lineEnd = line.start(worker + 1);
+  const Segment<Shape> segment = firstSegment<Shape>(a, neighbour, line.start(worker), lineEnd);
+  __syncthreads();
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  if (threadIdx.x < 128) {
+    ptx::lowerRegisters<40>();
+    if (threadIdx.x == 0) Feed(a, &queries, &latents, place).run(segment, lineEnd);
+  } else if (threadIdx.x < 256) {
+    ptx::raiseRegisters<232>();
+    Group<kType, 0>(a, place, line).run(segment, lineEnd, firstSlot(a, worker, neighbour));
+  } else {
+    ptx::raiseRegisters<232>();
+    Group<kType, 1>(a, place, line).run(segment, lineEnd, firstSlot(a, worker, neighbour));
+  }
+#endif
+}
+
+template <DType kType>
+void launch(const Arguments& a, const CUtensorMap& queries, const CUtensorMap& latents, cudaStream_t stream) {
+  constexpr auto kKernel = wideKernel<kType>;
+  allowSharedMemory<wideKernel<kType>>(Place::kBytes);
+  kKernel<<<a.workers * a.abreast, kThreads, Place::kBytes, stream>>>(a, queries, latents);
+  checkLaunch("wideLatentDecode");
+  launchCombine<kType, Shape>(a, stream);
+}
+
+}  // namespace
+}  // namespace mla::wide
+
+bool canDecodeLatentsWide(const LatentAttention& a) {
+  const bool packed = a.query.tokenStride == int64_t{a.query.heads} * mla::wide::kWidth;
+  return a.cache.blockSize == mla::wide::Shape::kTileKeys && packed && a.scale > 0 &&
+         a.query.tokens * a.query.heads < int64_t{1} << 31;
+}
+
+void launchWideLatentDecode(const LatentAttention& attention, const LatentScratchLayout& layout,
+                            const DeviceTraits& traits, cudaStream_t stream) {
+  char* const scratch = static_cast<char*>(attention.scratch.data);
+  const Heads& query = attention.query;
+  const int blocks = std::min(traits.multiprocessors, LatentScratchLayout::kMultiprocessors);
+  const int rows = query.heads * std::min(attention.batch.maxQueryLength, LatentScratchLayout::kMostQueries);
+  const int abreast = blocks > 1 && rows > LatentScratchLayout::kWideRows ? 2 : 1;
+  const mla::Arguments a{attention.out,
+                         query,
+                         attention.batch,
+                         attention.scale * mla::wide::kLog2E,
+                         0,
+                         attention.layer,
+                         attention.cache.layers,
+                         true,
+                         blocks / abreast,
+                         abreast,
+                         reinterpret_cast<int32_t*>(scratch),
+                         layout.tiles,
+                         reinterpret_cast<float4*>(scratch + layout.counterBytes),
+                         layout.wideSlots};
+  const CUtensorMap queries = tensorMapOf(
+      {query.data, query.dtype, query.tokens * query.heads, mla::wide::kWidth, mla::wide::kWidth}, 64);
+  const CUtensorMap latents = latentMapOf(attention.cache, mla::wide::Shape::kTileKeys, 1);
+  if (query.dtype == DType::kBF16) mla::wide::launch<DType::kBF16>(a, queries, latents, stream);
+  else mla::wide::launch<DType::kF16>(a, queries, latents, stream);
+}
+
+}  // namespace octavo::cuda
