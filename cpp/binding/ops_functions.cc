@@ -16,7 +16,8 @@ constexpr NamedOp kOps[] = {
     {"convert", callConvert},     {"embedding", callEmbedding},   {"gatherRows", callGatherRows},
     {"rmsNorm", callRmsNorm},     {"addRmsNorm", callAddRmsNorm}, {"add", callAdd},
     {"headNorm", callHeadNorm},   {"linear", callLinear},         {"quantizedLinear", callQuantizedLinear},
-    {"dequantize", callDequantize}, {"repack", callRepack},       {"rope", callRope},
+    {"dequantize", callDequantize}, {"repack", callRepack},       {"arrange", callArrange},
+    {"rope", callRope},
     {"kvWrite", callKvWrite},     {"pagedAttention", callPagedAttention},
     {"swiglu", callSwiglu},       {"sample", callSample},
 };

@@ -17,15 +17,21 @@ bool joins(const PiecePlace& piece, const PiecePlace& next) {
   if (!piece.part->quantized || !next.part->quantized) return false;
   const QuantizedSource& above = *piece.part->quantized;
   const QuantizedSource& below = *next.part->quantized;
-  return above.codeType == below.codeType && above.groupColumns == below.groupColumns &&
+  const bool endsWhole = QuantizedMatrix::paddedRows(above.codeType, piece.rows) == piece.rows;
+  return endsWhole && above.codeType == below.codeType && above.groupColumns == below.groupColumns &&
          piece.groupRows() == next.groupRows() && piece.rows % piece.groupRows() == 0 &&
          above.scales.dtype == below.scales.dtype && above.zeros.has_value() == below.zeros.has_value() &&
          above.activations.scaling == below.activations.scaling && above.activations.group == below.activations.group;
 }
 
-size_t codeBytes(const PiecePlace& piece) { return static_cast<size_t>(piece.rows * piece.codeStride); }
+int64_t paddedRows(const PiecePlace& piece) {
+  return QuantizedMatrix::paddedRows(piece.part->quantized->codeType, piece.rows);
+}
+
+size_t codeBytes(const PiecePlace& piece) { return static_cast<size_t>(paddedRows(piece) * piece.codeStride); }
 size_t scaleCount(const PiecePlace& piece) {
-  return static_cast<size_t>(piece.scaleRows() * piece.part->quantized->groups());
+  const int64_t rows = piece.groupRows() == 1 ? paddedRows(piece) : piece.scaleRows();
+  return static_cast<size_t>(rows * piece.part->quantized->groups());
 }
 size_t scaleBytes(const PiecePlace& piece) {
   return scaleCount(piece) * dtypeBytes(piece.part->quantized->scales.dtype);

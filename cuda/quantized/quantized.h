@@ -26,4 +26,7 @@ void launchQuantizeRows(const Matrix& out, const Matrix& x, CodeType type, const
 
 void launchRepack(const Repack& repack, cudaStream_t stream);
 
+/** To tiles, in place; false, and nothing is done, where they are not possible. See Ops::arrange. */
+bool launchArrange(const QuantizedMatrix& weight, const LinearScratch& scratch, cudaStream_t stream);
+
 }  // namespace octavo::cuda

@@ -45,7 +45,7 @@ class CodedWeight : public GemmWeight {
   CodedWeight(const GemmCase& of)
       : format_(*of.codes),
         matrix_(describe(of)),
-        codes_(randomCodes(static_cast<size_t>(matrix_.rows * matrix_.codeStride), format_.type)),
+        codes_(randomCodes(static_cast<size_t>(paddedRows() * matrix_.codeStride), format_.type)),
         scales_(randomScales(scaleCount(), format_.scaleType)),
         count_(coldRotation(bytes())),
         stride_((codes_.size() + scales_.size() + kScaleAlignment - 1) / kScaleAlignment * kScaleAlignment),
@@ -56,6 +56,7 @@ class CodedWeight : public GemmWeight {
       cuda::check(cudaMemcpy(to, codes_.data(), codes_.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
       cuda::check(cudaMemcpy(to + codes_.size(), scales_.data(), scales_.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
     }
+    if (!of.forcesAmpere) arrange();
   }
 
   int count() const override { return count_; }
@@ -64,8 +65,9 @@ class CodedWeight : public GemmWeight {
   void launch(const Matrix& out, const Matrix& x, int turn, const cuda::DeviceTraits& traits,
               cudaStream_t stream) const override {
     const uint8_t* const copy = copies_.data() + turn * stride_;
-    cuda::launchQuantizedLinear(out, x, placed(copy, copy + codes_.size()), {}, {scratch_.data(), scratch_.bytes()},
-                                traits, stream);
+    QuantizedMatrix weight = placed(copy, copy + codes_.size());
+    weight.order = order_;
+    cuda::launchQuantizedLinear(out, x, weight, {}, {scratch_.data(), scratch_.bytes()}, traits, stream);
   }
 
   std::vector<float> row(int, int64_t n) const override {
@@ -95,8 +97,21 @@ class CodedWeight : public GemmWeight {
     return matrix;
   }
 
+  int64_t paddedRows() const { return QuantizedMatrix::paddedRows(matrix_.codeType, matrix_.rows); }
+
   size_t scaleCount() const {
-    return static_cast<size_t>((matrix_.rows + matrix_.groupRows - 1) / matrix_.groupRows * matrix_.groups);
+    return static_cast<size_t>((paddedRows() + matrix_.groupRows - 1) / matrix_.groupRows * matrix_.groups);
+  }
+
+  /** As a load does. */
+  void arrange() {
+    const DeviceArray<char> scratch(LinearScratchLayout::arrangeBytes(matrix_.rows, matrix_.columns));
+    for (int turn = 0; turn < count_; ++turn) {
+      const uint8_t* const copy = copies_.data() + turn * stride_;
+      const bool done = cuda::launchArrange(placed(copy, copy + codes_.size()), {scratch.data(), scratch.bytes()}, {});
+      if (done) order_ = CodeOrder::kTiles;
+    }
+    cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   }
 
   QuantizedMatrix placed(const void* codes, const void* scales) const {
@@ -113,6 +128,7 @@ class CodedWeight : public GemmWeight {
   size_t stride_ = 0;                     // from copy to copy
   DeviceArray<uint8_t> copies_;           // codes and scales of each
   DeviceArray<char> scratch_;
+  CodeOrder order_ = CodeOrder::kRows;    // of the copies
 };
 
 }  // namespace
