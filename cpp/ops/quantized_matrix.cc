@@ -68,7 +68,7 @@ int64_t QuantizedMatrix::paddedRows(CodeType type, int64_t rows) {
 }
 
 bool QuantizedMatrix::canBeTiles() const {
-  if (!isUnsigned(codeType) || groupRows != 1 || groupIndex || activations.scaling != ActivationScaling::kNone) {
+  if (!hasWholeTiles || !isUnsigned(codeType) || groupRows != 1 || groupIndex || activations.scaling != ActivationScaling::kNone) {
     return false;
   }
   const bool isShift = groupColumns >= 32 && (groupColumns & (groupColumns - 1)) == 0;

@@ -74,6 +74,7 @@ struct QuantizedMatrix {
   const int32_t* groupIndex = nullptr;  // [columns], each below `groups`; absent: k / groupColumns
   ActivationQuantization activations;
   CodeOrder order = CodeOrder::kRows;
+  bool hasWholeTiles = true;            // there is memory for paddedRows, and the rows after `rows` are nobody's
 
   /** Bytes from row to row of so many codes, aligned; unsigned codes, to whole tiles. */
   static int64_t strideOf(CodeType type, int64_t columns);
