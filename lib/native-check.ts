@@ -42,6 +42,7 @@ const ops: Record<keyof NativeOps, true> = {
   quantizedLinear: true,
   dequantize: true,
   repack: true,
+  arrange: true,
   rope: true,
   kvWrite: true,
   pagedAttention: true,

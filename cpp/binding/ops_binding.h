@@ -29,6 +29,7 @@ Napi::Value callLinear(Napi::Env env, const OpCall& call);
 Napi::Value callQuantizedLinear(Napi::Env env, const OpCall& call);
 Napi::Value callDequantize(Napi::Env env, const OpCall& call);
 Napi::Value callRepack(Napi::Env env, const OpCall& call);
+Napi::Value callArrange(Napi::Env env, const OpCall& call);
 Napi::Value callRope(Napi::Env env, const OpCall& call);
 Napi::Value callKvWrite(Napi::Env env, const OpCall& call);
 Napi::Value callPagedAttention(Napi::Env env, const OpCall& call);

@@ -42,8 +42,10 @@ QuantizedMatrix readWeight(const OpCall& call) {
   weight.groupColumns = static_cast<int32_t>(given.integer("groupColumns", 1, kMostCount));
   weight.groups = ceilDivide(weight.columns, weight.groupColumns);
   weight.scaleType = given.floatDType("scaleType");
-  const int64_t scales = ceilDivide(weight.rows, weight.groupRows) * weight.groups;
-  weight.codes = call.bytes(given, "codes", weight.rows * weight.codeStride);
+  const int64_t rows = QuantizedMatrix::paddedRows(weight.codeType, weight.rows);
+  const int64_t scales = ceilDivide(rows, weight.groupRows) * weight.groups;
+  weight.order = given.has("isArranged") && given.flag("isArranged") ? CodeOrder::kTiles : CodeOrder::kRows;
+  weight.codes = call.bytes(given, "codes", rows * weight.codeStride);
   weight.scales = call.bytes(given, "scales", scales * static_cast<int64_t>(dtypeBytes(weight.scaleType)));
   if (given.has("zeros")) weight.zeros = static_cast<const uint8_t*>(call.bytes(given, "zeros", scales));
   if (given.has("groupIndex")) {
@@ -127,6 +129,15 @@ Napi::Value callDequantize(Napi::Env env, const OpCall& call) {
   call.requireEqual("out.columns", out.columns, "weight.columns", weight.columns);
   call.ops().dequantize(out, weight, call.stream());
   return env.Undefined();
+}
+
+Napi::Value callArrange(Napi::Env env, const OpCall& call) {
+  QuantizedMatrix weight = readWeight(call);
+  if (call.device().device().sharesHostMemory()) return Napi::Boolean::New(env, false);
+  Upload upload(call.device());
+  const size_t bytes = LinearScratchLayout::arrangeBytes(weight.rows, weight.columns);
+  call.ops().arrange(weight, {upload.results<char>(bytes), bytes}, call.stream());
+  return Napi::Boolean::New(env, weight.order == CodeOrder::kTiles);
 }
 
 Napi::Value callRepack(Napi::Env env, const OpCall& call) {

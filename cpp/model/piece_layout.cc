@@ -23,15 +23,15 @@ bool joins(const PiecePlace& piece, const PiecePlace& next) {
          above.activations.scaling == below.activations.scaling && above.activations.group == below.activations.group;
 }
 
-size_t codeBytes(const PiecePlace& piece) { return static_cast<size_t>(piece.rows * piece.codeStride); }
-size_t scaleCount(const PiecePlace& piece) {
-  return static_cast<size_t>(piece.scaleRows() * piece.part->quantized->groups());
+size_t codeBytes(const PiecePlace& piece, int64_t rows) { return static_cast<size_t>(rows * piece.codeStride); }
+size_t scaleCount(const PiecePlace& piece, int64_t rows) {
+  return static_cast<size_t>((rows + piece.groupRows() - 1) / piece.groupRows() * piece.part->quantized->groups());
 }
-size_t scaleBytes(const PiecePlace& piece) {
-  return scaleCount(piece) * dtypeBytes(piece.part->quantized->scales.dtype);
+size_t scaleBytes(const PiecePlace& piece, int64_t rows) {
+  return scaleCount(piece, rows) * dtypeBytes(piece.part->quantized->scales.dtype);
 }
 
-/** Pieces [begin, end) of one matrix: all codes, all scales, all zeros. */
+/** Pieces [begin, end) of one matrix: all codes, all scales, all zeros, to whole tiles at the end. */
 void placeRun(std::vector<PiecePlace>& pieces, size_t begin, size_t end, size_t& arena) {
   size_t codes = 0, scales = 0, zeros = 0;
   for (size_t index = begin; index < end; ++index) {
@@ -40,9 +40,12 @@ void placeRun(std::vector<PiecePlace>& pieces, size_t begin, size_t end, size_t&
     piece.scales = scales;
     piece.zeros = zeros;
     piece.continues = index > begin;
-    codes += codeBytes(piece);
-    scales += scaleBytes(piece);
-    zeros += piece.part->quantized->zeros ? scaleCount(piece) : 0;
+    const int64_t before = piece.firstRow - pieces[begin].firstRow, last = before + piece.rows;
+    const bool ends = index + 1 == end;
+    const int64_t rows = ends ? QuantizedMatrix::paddedRows(piece.part->quantized->codeType, last) - before : piece.rows;
+    codes += codeBytes(piece, rows);
+    scales += scaleBytes(piece, rows);
+    zeros += piece.part->quantized->zeros ? scaleCount(piece, rows) : 0;
   }
   const size_t codesAt = take(arena, codes), scalesAt = take(arena, scales), zerosAt = take(arena, zeros);
   for (size_t index = begin; index < end; ++index) {

@@ -36,18 +36,29 @@ bool isAlike(const PieceValues& above, const PieceValues& below, bool onHost) {
   return above.groupIndex == below.groupIndex && (onHost || above.inputScale == below.inputScale);
 }
 
+/** Other rows follow in the same memory. */
+void cutTiles(QuantizedMatrix& matrix) {
+  if (matrix.rows % QuantizedMatrix::kTileRows != 0) matrix.hasWholeTiles = false;
+}
+
 }  // namespace
 
 LinearWeight viewOf(const std::vector<PiecePlace>& pieces, const std::vector<PieceValues>& values, void* arena,
                     bool onHost) {
   char* const bytes = static_cast<char*>(arena);
   LinearWeight weight;
+  int64_t runRow = 0;  // where the parts that lie end to end begin
   for (size_t index = 0; index < pieces.size(); ++index) {
     const PiecePlace& piece = pieces[index];
+    if (!piece.continues) runRow = piece.firstRow;
     if (piece.continues && isAlike(values[index - 1], values[index], onHost)) {
       weight.pieces.back().quantized.rows += piece.rows;
     } else if (piece.part->quantized) {
+      if (piece.continues) cutTiles(weight.pieces.back().quantized);
       weight.pieces.push_back(codedView(piece, values[index], bytes, onHost));
+      if ((piece.firstRow - runRow) % QuantizedMatrix::kTileRows != 0) {
+        weight.pieces.back().quantized.hasWholeTiles = false;
+      }
     } else {
       weight.pieces.push_back(denseView(piece, bytes + piece.data));
     }

@@ -40,7 +40,33 @@ void sendGroups(Device& device, const WeightLayout& layout, const ValueTable& va
   stream->synchronize();
 }
 
+/** Of the largest matrix of codes; 0 where there is none. */
+size_t arrangeBytes(const WeightLayout& layout) {
+  size_t most = 0;
+  for (const ParameterPlace& place : layout.parameters) {
+    for (const PiecePlace& piece : place.pieces) {
+      if (!piece.part->quantized) continue;
+      most = std::max(most, LinearScratchLayout::arrangeBytes(piece.rows, piece.part->quantized->columns));
+    }
+  }
+  return most;
+}
+
 }  // namespace
+
+/** Codes to the order in which the device multiplies them, with memory that is given back before this returns. */
+void Weights::arrange(DeviceAllocator& allocator, size_t scratchBytes) {
+  if (scratchBytes == 0) return;
+  const Allocation memory = allocator.allocate(Region::kWorkspace, scratchBytes, kEngine, "weights.arrange");
+  const auto stream = allocator.device().createStream();
+  for (auto& [name, weight] : coded_) {
+    for (LinearPiece& piece : weight.pieces) {
+      if (!piece.isQuantized()) continue;
+      allocator.device().ops().arrange(piece.quantized, {memory.data(), memory.bytes()}, *stream);
+    }
+  }
+  stream->synchronize();
+}
 
 Weights Weights::load(DeviceAllocator& allocator, const ModelSpec& spec, const WeightManifest& manifest, DType dtype,
                       bool keepFileDType, const std::function<void(LoadProgress)>& progress,
@@ -67,6 +93,7 @@ Weights Weights::load(DeviceAllocator& allocator, const ModelSpec& spec, const W
   WeightStream(allocator, files, chunks, ringOf(transfers, onHost, stream.ringLimit), stream).run(progress, cancelled);
   weights.codedShapes_ = octavo::codedShapes(manifest);
   if (!weights.coded_.empty()) sendGroups(allocator.device(), layout, values, weights.arena_.data());
+  if (!onHost) weights.arrange(allocator, arrangeBytes(layout));
   return weights;
 }
 
@@ -90,7 +117,8 @@ StreamBytes Weights::streamBytes(const ModelSpec& spec, const WeightManifest& ma
                                  bool mapFiles) {
   const WeightLayout layout = WeightLayout::of(spec, manifest, dtype, keepFileDType, mapFiles);
   const RingShape ring = ringOf(transfersOf(layout), sharesHostMemory, ringLimit);
-  return {ring.bytes(), ring.converts ? ring.slice : 0};
+  const size_t arranging = sharesHostMemory ? 0 : DeviceAllocator::rounded(arrangeBytes(layout));
+  return {ring.bytes(), std::max(ring.converts ? ring.slice : 0, arranging)};
 }
 
 Matrix Weights::matrix(const std::string& name) const {

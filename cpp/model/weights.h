@@ -62,7 +62,7 @@ struct StreamOptions {
 /** What a load holds beside the weights, as the allocator rounds it. */
 struct StreamBytes {
   size_t ring = 0;     // region pinned; 0 when every byte is read straight to its place
-  size_t staging = 0;  // region workspace; 0 when nothing is converted
+  size_t staging = 0;  // region workspace; 0 when nothing is converted, and no codes are put in order
 };
 
 struct ParameterPlace;
@@ -76,8 +76,9 @@ class Weights {
    * always keep it; parts of different dtypes are stored as fp32 then. While it runs it also holds `streamBytes`:
    * at most 64 MiB pinned, and 8 MiB of region workspace when it converts (1/8 and 1/64 of the file bytes if less);
    * where device memory is the host's, what needs no conversion is read straight to its place.
-   * Quantised parameters keep their codes, brought into the layout of QuantizedMatrix on the device; where its memory
-   * is the host's, activations stay as they are, whatever the checkpoint says.
+   * Quantised parameters keep their codes, brought into the layout of QuantizedMatrix on the device and then, with at
+   * most 8 MiB of region workspace or what 64 rows take, into the order that it multiplies fastest; where its memory is
+   * the host's, they stay in rows, and activations as they are, whatever the checkpoint says.
    * `progress` is called from this thread about every 64 MiB and at the end; `cancelled` is polled at least
    * every 8 MiB. Validates again. Throws what `validate` throws, kOutOfMemory, kCancelled, kDeviceFailed; on a
    * throw nothing stays allocated.
@@ -108,6 +109,7 @@ class Weights {
 
  private:
   void* addressOf(const ParameterPlace& place) const;
+  void arrange(DeviceAllocator& allocator, size_t scratchBytes);
 
   struct Parameter { void* data; DType dtype; std::vector<int64_t> shape; };
   Allocation arena_;

@@ -35,4 +35,10 @@ LinearScratchLayout::LinearScratchLayout(DType dtype, int64_t tokens, int64_t ro
   bytes = activationBytes + weightBytes;
 }
 
+size_t LinearScratchLayout::arrangeBytes(int64_t rows, int64_t columns) {
+  constexpr int64_t kMost = int64_t{8} << 20, kTileRows = QuantizedMatrix::kTileRows;
+  const int64_t stride = QuantizedMatrix::strideOf(CodeType::kU8, columns);  // no codes take more
+  return static_cast<size_t>(std::max(std::min(alignedTo(rows, kTileRows) * stride, kMost), kTileRows * stride));
+}
+
 }  // namespace octavo

@@ -64,6 +64,12 @@ class Ops {
   virtual void repack(const Repack& repack, Stream& stream) = 0;
 
   /**
+   * Brings a weight whose memory is complete, to whole tiles, into the order that this device multiplies fastest, where
+   * it is; it says so in `weight.order`. Scratch: LinearScratchLayout::arrangeBytes; with less nothing is done.
+   */
+  virtual void arrange(QuantizedMatrix& weight, const LinearScratch& scratch, Stream& stream) = 0;
+
+  /**
    * Rotates queries and keys in place, half-split pairs (i, i + dim/2):
    * angle = positions[t] · inverseFrequencies[i] in fp32; cos and sin are multiplied by `magnitude`.
    * positions: int32 [tokens], inverseFrequencies: fp32 [dim / 2], both in device memory.

@@ -14,6 +14,10 @@ constexpr CodeType kCodeTypes[] = {CodeType::kU2, CodeType::kU3, CodeType::kU4,
 constexpr ActivationScaling kScalings[] = {ActivationScaling::kNone, ActivationScaling::kStatic,
                                            ActivationScaling::kToken, ActivationScaling::kGroup};
 
+bool isUnsigned(CodeType type) { return type <= CodeType::kU8; }
+
+int64_t alignedTo(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
+
 }  // namespace
 
 const char* codeTypeName(CodeType type) {
@@ -56,7 +60,19 @@ ActivationScaling parseActivationScaling(const char* name) {
 
 int64_t QuantizedMatrix::strideOf(CodeType type, int64_t columns) {
   const int64_t bytes = (columns * codeBits(type) + 7) / 8;
-  return (bytes + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
+  return alignedTo(bytes, isUnsigned(type) ? kTileColumns * codeBits(type) / 8 : kRowAlignment);
+}
+
+int64_t QuantizedMatrix::paddedRows(CodeType type, int64_t rows) {
+  return isUnsigned(type) ? alignedTo(rows, kTileRows) : rows;
+}
+
+bool QuantizedMatrix::canBeTiles() const {
+  if (!hasWholeTiles || !isUnsigned(codeType) || groupRows != 1 || groupIndex || activations.scaling != ActivationScaling::kNone) {
+    return false;
+  }
+  const bool isShift = groupColumns >= 32 && (groupColumns & (groupColumns - 1)) == 0;
+  return (groups == 1 || isShift) && dtypeBytes(scaleType) == 2;
 }
 
 }  // namespace octavo

@@ -45,15 +45,22 @@ struct ActivationQuantization {
 };
 
 /**
+ * How codes, scales and zeros lie. kRows is the layout of the definition, below; kTiles is that of a device's own
+ * kernels, into which Ops::arrange brings a weight in place: 64 rows take the bytes that they took before.
+ */
+enum class CodeOrder : uint8_t { kRows, kTiles };
+
+/**
  * weight[n, k] = (code[n, k] − zero[n / groupRows, g]) · scale[n / groupRows, g], in fp32 and rounded once, where g is
  * k / groupColumns or groupIndex[k].
  *
  * A row of codes is a little-endian stream of bits, code k in bits k·b … k·b + b − 1, whatever follows the last.
- * Scales are [⌈rows / groupRows⌉, groups], zeros alike. This is the layout of the definition; a family of kernels that
- * wants its own order of codes repacks from it.
+ * Scales are [⌈rows / groupRows⌉, groups], zeros alike. Where tiles are possible, memory reaches to whole ones: see
+ * `paddedRows` and `strideOf`.
  */
 struct QuantizedMatrix {
   static constexpr int64_t kRowAlignment = 16;  // of codeStride and of `codes`, in bytes
+  static constexpr int64_t kTileRows = 64, kTileColumns = 64;
 
   const void* codes = nullptr;
   CodeType codeType = CodeType::kU4;
@@ -66,9 +73,16 @@ struct QuantizedMatrix {
   const uint8_t* zeros = nullptr;       // absent: middleCode
   const int32_t* groupIndex = nullptr;  // [columns], each below `groups`; absent: k / groupColumns
   ActivationQuantization activations;
+  CodeOrder order = CodeOrder::kRows;
+  bool hasWholeTiles = true;            // there is memory for paddedRows, and the rows after `rows` are nobody's
 
-  /** Bytes from row to row of so many codes, aligned. */
+  /** Bytes from row to row of so many codes, aligned; unsigned codes, to whole tiles. */
   static int64_t strideOf(CodeType type, int64_t columns);
+  /** Rows of codes, scales and zeros for which there is memory. */
+  static int64_t paddedRows(CodeType type, int64_t rows);
+
+  /** Unsigned codes, 16-bit scales, one group a row or groups of 32, 64, 128, … columns, no act-order. */
+  bool canBeTiles() const;
 };
 
 }  // namespace octavo

@@ -71,6 +71,12 @@ void CudaOps::repack(const Repack& repack, Stream& stream) {
   launchRepack(repack, handleOf(stream));
 }
 
+void CudaOps::arrange(QuantizedMatrix& weight, const LinearScratch& scratch, Stream& stream) {
+  use();
+  if (traits_.architecture < 90) return;  // the kernels for tiles are Hopper's
+  if (launchArrange(weight, scratch, handleOf(stream))) weight.order = CodeOrder::kTiles;
+}
+
 void CudaOps::rope(const Heads& query, const Heads& key, const int32_t* positions, const float* inverseFrequencies,
                    float magnitude, Stream& stream) {
   use();

@@ -24,6 +24,7 @@ class CudaOps final : public Ops {
               const LinearScratch& scratch, Stream& stream) override;
   void dequantize(const Matrix& out, const QuantizedMatrix& weight, Stream& stream) override;
   void repack(const Repack& repack, Stream& stream) override;
+  void arrange(QuantizedMatrix& weight, const LinearScratch& scratch, Stream& stream) override;
   void rope(const Heads& query, const Heads& key, const int32_t* positions, const float* inverseFrequencies,
             float magnitude, Stream& stream) override;
   void kvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, const Heads& value, const int64_t* slots,

@@ -19,6 +19,16 @@ __device__ __forceinline__ void copyAsync(uint32_t to, const void* from, bool va
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
 
+/** 16 bytes, of memory that is read once. */
+__device__ __forceinline__ void copyAsync(uint32_t to, const void* from) {
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
+
+/** The first `bytes` of 16 bytes, and zeros after them. */
+__device__ __forceinline__ void copyAsync(uint32_t to, const void* from, int bytes) {
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
+
 __device__ __forceinline__ void commitCopies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
 /** Waits until at most `kPending` of this thread's groups are still under way. */

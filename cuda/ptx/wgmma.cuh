@@ -218,4 +218,10 @@ __device__ __forceinline__ void storeMatrices(uint32_t address, uint32_t r0, uin
                "r"(r2), "r"(r3) : "memory");
 }
 
+/** The same, each matrix transposed. */
+__device__ __forceinline__ void storeMatricesTransposed(uint32_t address, const uint32_t (&r)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(r[0]),
+               "r"(r[1]), "r"(r[2]), "r"(r[3]) : "memory");
+}
+
 }  // namespace octavo::cuda::ptx

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/device/floats.cuh"
+#include "cuda/quantized/tiles.cuh"
 #include "ops/quantized_matrix.h"
 
 namespace octavo::cuda {
@@ -68,7 +69,8 @@ struct GroupScale {
   int zero;
 
   __device__ __forceinline__ GroupScale(const QuantizedMatrix& weight, int64_t scaleRow, int64_t group) {
-    int64_t index = scaleRow * weight.groups + group;
+    int64_t index = weight.order == CodeOrder::kTiles ? tileScaleIndex(weight.groups, scaleRow, group)
+                                                      : scaleRow * weight.groups + group;
     scale = loadFloat(weight.scales, weight.scaleType, index);
     zero = weight.zeros ? weight.zeros[index] : middleCode(weight.codeType);
   }
@@ -106,13 +108,39 @@ __device__ __forceinline__ void loadCodes(uint32_t (&codes)[kChunk], const uint8
   for (int i = 0; i < kChunk; ++i) codes[i] = static_cast<uint32_t>(bits >> i * kBits) & ((1u << kBits) - 1);
 }
 
+/** The same of a weight in tiles: four lanes' words hold a pair each. */
+template <CodeType kType>
+__device__ __forceinline__ void loadTileCodes(uint32_t (&codes)[kChunk], const QuantizedMatrix& weight, int64_t row,
+                                              int64_t column) {
+  constexpr int kBits = codeBits(kType);
+  const uint8_t* tiles = static_cast<const uint8_t*>(weight.codes) + row / kTileRows * kTileRows * weight.codeStride;
+  int within = static_cast<int>(column % kTileColumns), rowWithin = static_cast<int>(row % kTileRows);
+  const uint8_t* strip = tiles + column / kTileColumns * tileBytes(kBits) + rowWithin / kStripRows * stripBytes(kBits);
+  int pair = within / 16 * 4 + within % 16 / 8 * 2 + rowWithin / 8 % 2;
+#pragma unroll
+  for (int t = 0; t < 4; ++t) {
+    int lane = static_cast<int>(row % 8) * 4 + t;
+    auto word = [&](int index) {
+      return *reinterpret_cast<const uint32_t*>(strip + tileWordOffset<kBits>(lane, index));
+    };
+    int first = pairWord<kBits>(pair);
+    uint32_t both = word(first) >> pairBit<kBits>(pair) & ((1u << kBits) - 1) * 0x10001u;
+    if (kBits == 3 && pair == 15) {
+      both = (both & 0x10001u) | (word(first + 1) >> 14 & 0x20002u) | (word(first + 2) >> 13 & 0x40004u);
+    }
+    codes[2 * t] = both & 0xffffu;
+    codes[2 * t + 1] = both >> 16;
+  }
+}
+
 /** Eight numbers of a row from column `column` on, a multiple of 8; zeros past the last column. */
 template <CodeType kType>
 __device__ __forceinline__ void loadNumbers(float (&numbers)[kChunk], const QuantizedMatrix& weight, int64_t row,
                                             int64_t column) {
   uint32_t codes[kChunk];
-  loadCodes<kType>(codes, static_cast<const uint8_t*>(weight.codes) + row * weight.codeStride, weight.codeStride,
-                   column);
+  const uint8_t* codeRow = static_cast<const uint8_t*>(weight.codes) + row * weight.codeStride;
+  if (weight.order == CodeOrder::kTiles) loadTileCodes<kType>(codes, weight, row, column);
+  else loadCodes<kType>(codes, codeRow, weight.codeStride, column);
   int64_t scaleRow = scaleRowOf(weight, row);
   bool oneGroup = !weight.groupIndex && (weight.groups == 1 || weight.groupColumns % kChunk == 0);
   GroupScale group(weight, scaleRow, groupOf(weight, column));

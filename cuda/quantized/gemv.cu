@@ -127,7 +127,8 @@ template <CodeType kType, int kRows>
 void launch(const CodedGemvArguments& a, cudaStream_t stream) {
   dim3 grid(static_cast<unsigned>(ceilDivide(a.out.columns, kWarps * kOutputs)),
             static_cast<unsigned>(ceilDivide(a.out.rows, kRows)));
-  const bool wholeSpans = !a.weight.groupIndex && (a.weight.groups == 1 || a.weight.groupColumns % kSpan == 0);
+  const bool inRows = a.weight.order == CodeOrder::kRows && !a.weight.groupIndex;
+  const bool wholeSpans = inRows && (a.weight.groups == 1 || a.weight.groupColumns % kSpan == 0);
   if (wholeSpans && isChunked(a.x)) spanGemvKernel<kType, kRows><<<grid, kWarps * 32, 0, stream>>>(a);
   else chunkGemvKernel<kType, kRows><<<grid, kWarps * 32, 0, stream>>>(a);
 }

@@ -3,13 +3,15 @@
 #include "base/error.h"
 #include "cuda/gemm/linear.h"
 #include "cuda/quantized/quantized.h"
+#include "cuda/quantized/tile_products.h"
 #include "ops/tensor_parts.h"
 
 namespace octavo::cuda {
 
 namespace {
 
-constexpr int64_t kFewRows = 16;  // up to here the codes are read as they are, beyond they become numbers first
+constexpr int64_t kFewRows = 16;   // up to here codes in rows are read as they are, beyond they become numbers first
+constexpr int64_t kTileRows = 16;  // up to here codes in tiles go to the skinny kernel, beyond to the wide one
 
 void requireScratch(const LinearScratch& scratch, const LinearScratchLayout& layout) {
   if (scratch.bytes >= layout.activationBytes) return;
@@ -38,14 +40,36 @@ Matrix quantizeInput(const Matrix& x, const QuantizedMatrix& weight, const Linea
   return quantized;
 }
 
+/** Of 16 bits, rows on 16-byte boundaries, no more than the copy engine describes. */
+bool canMeetTiles(const Matrix& x, const QuantizedMatrix& weight, const DeviceTraits& traits) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  const bool isAligned = reinterpret_cast<uintptr_t>(x.data) % 16 == 0 && x.stride % 8 == 0;
+  return weight.order == CodeOrder::kTiles && traits.architecture >= 90 && dtypeBytes(x.dtype) == 2 && isAligned &&
+         x.rows < kMost && x.columns < kMost && weight.rows < kMost;
+}
+
+TileProduct* tileProduct(CodeType type, bool isSkinny) {
+  switch (codeBits(type)) {
+    case 2: return isSkinny ? launchSkinnyCodesU2 : launchWideCodesU2;
+    case 3: return isSkinny ? launchSkinnyCodesU3 : launchWideCodesU3;
+    case 4: return isSkinny ? launchSkinnyCodesU4 : launchWideCodesU4;
+    default: return isSkinny ? launchSkinnyCodesU8 : launchWideCodesU8;
+  }
+}
+
 }  // namespace
 
-// Quantised activations meet codes as codes where that kernel applies. Elsewhere, with few rows the sums are of fp32
-// numbers; with more, of numbers rounded to x's dtype, on the tensor cores where it has 16 bits: a row's result may
-// change between kFewRows rows and one more, and nowhere else.
+// Codes in tiles are multiplied as they lie. Quantised activations meet codes as codes where that kernel applies.
+// Elsewhere, with few rows the sums are of fp32 numbers; with more, of numbers rounded to x's dtype, on the tensor cores
+// where it has 16 bits: a row's result may change between kFewRows (kTileRows) rows and one more; with tiles also where
+// the number of rows decides that two blocks share K.
 void launchQuantizedLinear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
                            const LinearScratch& scratch, const DeviceTraits& traits, cudaStream_t stream) {
   if (out.rows == 0 || out.columns == 0) return;
+  if (canMeetTiles(x, weight, traits)) {
+    tileProduct(weight.codeType, x.rows <= kTileRows)(out, x, weight, bias, traits.multiprocessors, stream);
+    return;
+  }
   const LinearScratchLayout layout(x.dtype, x.rows, weight.rows, weight.columns, weight.activations.scaling);
   if (canMultiplyCodes(weight, traits)) {
     launchCodedProduct(out, codeInput(x, weight, scratch, layout, stream), weight, bias, traits, stream);

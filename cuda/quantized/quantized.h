@@ -50,4 +50,7 @@ void launchCodedProduct(const Matrix& out, const CodedInput& x, const QuantizedM
 
 void launchRepack(const Repack& repack, cudaStream_t stream);
 
+/** To tiles, in place; false, and nothing is done, where they are not possible. See Ops::arrange. */
+bool launchArrange(const QuantizedMatrix& weight, const LinearScratch& scratch, cudaStream_t stream);
+
 }  // namespace octavo::cuda

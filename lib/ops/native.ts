@@ -69,6 +69,7 @@ export interface NativeQuantizedWeight {
   scales: number
   zeros: number | null
   groupIndex: number | null
+  isArranged: boolean
   activations: { scaling: string; group?: number; inputScale?: number } | null
 }
 
@@ -175,6 +176,8 @@ export interface NativeOps {
   ): void
   dequantize(device: number, call: { out: NativeMatrix; weight: NativeQuantizedWeight }): void
   repack(device: number, call: NativeRepack): void
+  /** Puts a complete weight in the order that the device multiplies fastest; whether it did. */
+  arrange(device: number, call: { weight: NativeQuantizedWeight }): boolean
   rope(
     device: number,
     call: {

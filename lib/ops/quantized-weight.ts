@@ -1,5 +1,6 @@
 /** Weights of codes and scales on a device, uploaded from the layouts that checkpoints have. */
 import '../polyfill.js'
+import type { CodeType } from '../code-type.js'
 import type { DeviceBuffer } from './buffer.js'
 import type { Device } from './device.js'
 import { bytesOf } from './dtype.js'
@@ -10,8 +11,14 @@ import { ceilDivide, groupIndexOf, planOf } from './stored-weight.js'
 import type { StoredWeight, WeightPlan } from './stored-weight.js'
 
 /** Bytes from row to row of codes on the device: QuantizedMatrix::strideOf. */
-const strideOf = (bits: number, columns: number): number =>
-  ceilDivide(ceilDivide(columns * bits, 8), 16) * 16
+const strideOf = (codeType: CodeType, bits: number, columns: number): number => {
+  const step = codeType.startsWith('u') ? 8 * bits : 16
+  return ceilDivide(ceilDivide(columns * bits, 8), step) * step
+}
+
+/** Rows for which there is memory on the device: QuantizedMatrix::paddedRows. */
+const paddedRows = (codeType: CodeType, rows: number): number =>
+  codeType.startsWith('u') ? ceilDivide(rows, 64) * 64 : rows
 
 /**
  * A weight [rows, columns] of codes and scales, in the one layout that kernels read. Its numbers are
@@ -77,6 +84,7 @@ export class QuantizedWeight implements Disposable {
         buffer.write(index)
         native.groupIndex = buffer.handle
       }
+      native.isArranged = callOps((ops) => ops.arrange(device.handle, { weight: native }))
       return new QuantizedWeight(device, native, kept)
     } catch (error) {
       for (const buffer of kept) buffer.dispose()
@@ -109,7 +117,9 @@ function uploadParts(
   const { weight, bits, groups, scaleRows, isTransposed, isRepeated } = plan
   const { layout, codeType, rows, columns, scaleType, groupColumns, groupRows } = weight
   const scaleBytes = bytesOf(scaleType)
-  const stride = strideOf(bits, columns)
+  const stride = strideOf(codeType, bits, columns)
+  const storedRows = paddedRows(codeType, rows)
+  const scaleCount = ceilDivide(storedRows, groupRows) * groups
   const repack = (call: Partial<NativeRepack> & Pick<NativeRepack, 'kind' | 'from' | 'to'>): void =>
     callOps((ops) =>
       ops.repack(device.handle, {
@@ -118,7 +128,7 @@ function uploadParts(
       }),
     )
 
-  const codes = take('u8', rows * stride, 'weight.codes')
+  const codes = take('u8', storedRows * stride, 'weight.codes')
   const from = send(weight.codes)
   const target = { from: from.handle, to: codes.handle }
   if (layout === 'rows')
@@ -127,7 +137,7 @@ function uploadParts(
     repack({ ...target, kind: 'awqCodes', rows: columns, columns: rows / 8 })
   else repack({ ...target, kind: 'transpose', rows: (columns * bits) / 32, columns: rows })
 
-  const scales = take(scaleType, scaleRows * groups, 'weight.scales')
+  const scales = take(scaleType, scaleCount, 'weight.scales')
   const scaleCall = { from: send(weight.scales).handle, to: scales.handle, width: scaleBytes }
   const scaleStride = groups * scaleBytes
   if (isRepeated) repack({ ...scaleCall, kind: 'repeat', count: scaleRows, stride: scaleBytes })
@@ -139,10 +149,10 @@ function uploadParts(
   const native: NativeQuantizedWeight = {
     ...{ codeType, rows, columns, groupColumns, groupRows, scaleType },
     ...{ codes: codes.handle, scales: scales.handle, zeros: null, groupIndex: null },
-    activations: weight.activations ?? null,
+    ...{ isArranged: false, activations: weight.activations ?? null },
   }
   if (!weight.zeros) return native
-  const zeros = take('u8', scaleRows * groups, 'weight.zeros')
+  const zeros = take('u8', scaleCount, 'weight.zeros')
   const zeroCall = { from: send(weight.zeros).handle, to: zeros.handle, stride: groups }
   const words = ceilDivide(rows * bits, 32)
   if (layout === 'awq') repack({ ...zeroCall, kind: 'awqZeros', rows: groups, columns: words })

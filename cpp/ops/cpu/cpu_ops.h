@@ -29,6 +29,7 @@ class CpuOps final : public Ops {
               const LinearScratch& scratch, Stream& stream) override;
   void dequantize(const Matrix& out, const QuantizedMatrix& weight, Stream& stream) override;
   void repack(const Repack& repack, Stream& stream) override;
+  void arrange(QuantizedMatrix&, const LinearScratch&, Stream&) override {}  // rows are what the CPU reads
   void rope(const Heads& query, const Heads& key, const int32_t* positions, const float* inverseFrequencies,
             float magnitude, Stream& stream) override;
   void kvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, const Heads& value, const int64_t* slots,

@@ -45,7 +45,7 @@ class CodedWeight : public GemmWeight {
   CodedWeight(const GemmCase& of)
       : format_(*of.codes),
         matrix_(describe(of)),
-        codes_(randomCodes(static_cast<size_t>(matrix_.rows * matrix_.codeStride), format_.type)),
+        codes_(randomCodes(static_cast<size_t>(paddedRows() * matrix_.codeStride), format_.type)),
         scales_(randomScales(scaleCount(), format_.scaleType)),
         count_(coldRotation(bytes())),
         stride_((codes_.size() + scales_.size() + kScaleAlignment - 1) / kScaleAlignment * kScaleAlignment),
@@ -58,6 +58,7 @@ class CodedWeight : public GemmWeight {
       cuda::check(cudaMemcpy(to, codes_.data(), codes_.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
       cuda::check(cudaMemcpy(to + codes_.size(), scales_.data(), scales_.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
     }
+    if (!of.forcesAmpere) arrange();
   }
 
   int count() const override { return count_; }
@@ -74,7 +75,8 @@ class CodedWeight : public GemmWeight {
   void launch(const Matrix& out, const Matrix& x, int turn, const cuda::DeviceTraits& traits,
               cudaStream_t stream) const override {
     const uint8_t* const copy = copies_.data() + turn * stride_;
-    const QuantizedMatrix weight = placed(copy, copy + codes_.size());
+    QuantizedMatrix weight = placed(copy, copy + codes_.size());
+    weight.order = order_;
     if (coded_.codes) cuda::launchCodedProduct(out, coded_, weight, {}, traits, stream);
     else cuda::launchQuantizedLinear(out, x, weight, {}, {scratch_.data(), scratch_.bytes()}, traits, stream);
   }
@@ -106,8 +108,21 @@ class CodedWeight : public GemmWeight {
     return matrix;
   }
 
+  int64_t paddedRows() const { return QuantizedMatrix::paddedRows(matrix_.codeType, matrix_.rows); }
+
   size_t scaleCount() const {
-    return static_cast<size_t>((matrix_.rows + matrix_.groupRows - 1) / matrix_.groupRows * matrix_.groups);
+    return static_cast<size_t>((paddedRows() + matrix_.groupRows - 1) / matrix_.groupRows * matrix_.groups);
+  }
+
+  /** As a load does. */
+  void arrange() {
+    const DeviceArray<char> scratch(LinearScratchLayout::arrangeBytes(matrix_.rows, matrix_.columns));
+    for (int turn = 0; turn < count_; ++turn) {
+      const uint8_t* const copy = copies_.data() + turn * stride_;
+      const bool done = cuda::launchArrange(placed(copy, copy + codes_.size()), {scratch.data(), scratch.bytes()}, {});
+      if (done) order_ = CodeOrder::kTiles;
+    }
+    cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   }
 
   QuantizedMatrix placed(const void* codes, const void* scales) const {
@@ -127,6 +142,7 @@ class CodedWeight : public GemmWeight {
   LinearScratchLayout layout_;
   DeviceArray<char> scratch_;
   cuda::CodedInput coded_;                // in the scratch, where x was quantised before
+  CodeOrder order_ = CodeOrder::kRows;    // of the copies
 };
 
 }  // namespace
