@@ -43,7 +43,7 @@ function nativeTrace({ spill, ...trace }: TraceSettings): NativeTraceOptions {
 
 /** Settings as the runtime takes them. */
 function nativeOptions(settings: EngineSettings, totalBytes: () => number): NativeEngineOptions {
-  const { maxSequences, maxBatchTokens, blockSize, dtype, kvDType, eviction, pinnedBytes } =
+  const { maxSequences, maxBatchTokens, blockSize, dtype, kvDType, eviction, prefix, pinnedBytes } =
     settings
   return {
     maxSequences,
@@ -52,6 +52,7 @@ function nativeOptions(settings: EngineSettings, totalBytes: () => number): Nati
     ...(dtype !== null && { dtype }),
     ...(kvDType !== null && { kvDType }),
     eviction,
+    ...(prefix !== null && { prefix }),
     memoryLimit: limitBytes(settings.limit, totalBytes),
     kvBytes: settings.kvBytes ?? 0,
     trace: nativeTrace(settings.trace),

@@ -108,6 +108,31 @@ export interface NativeWeightManifest {
   entries: { name: string; parts: NativeWeightPart[] }[]
 }
 
+/** Mirrors PrefixOptions of cpp/kv/prefix_cache.h; absent: nothing is found or kept. */
+export interface NativePrefixOptions {
+  eviction: 'lru-2' | 'lru'
+  /** of the pool's capacity that blocks without a holder may have */
+  share: number
+  retentionMs: number
+  correlatedUses: number
+}
+
+/** Blocks, and since the load counts of prompts, tokens and blocks; see PrefixReport there. */
+export interface NativePrefixReport {
+  enabled: boolean
+  blocks: number
+  cached: number
+  shared: number
+  history: number
+  queries: number
+  queryTokens: number
+  sessionTokens: number
+  hitTokens: number
+  evicted: number
+  merged: number
+  copied: number
+}
+
 export interface NativeEngineOptions {
   maxSequences: number
   /** absent, also the dtypes: see cpp/engine/engine.h */
@@ -116,6 +141,7 @@ export interface NativeEngineOptions {
   dtype?: NativeDType
   kvDType?: NativeDType
   eviction?: 'page-aware' | 'lru'
+  prefix?: NativePrefixOptions
   memoryLimit: number
   kvBytes: number
   trace?: NativeTraceOptions
@@ -235,9 +261,18 @@ export interface NativeReport {
     nanoseconds: number
   }
   eviction: { sessions: number; blocks: number; tokens: number; pages: number }
+  prefix: NativePrefixReport
   /** of weights, that stay in their files */
   mappedBytes: number
-  sessions: { id: number; blocks: number; bytes: number; tokens: number; state: string }[]
+  sessions: {
+    id: number
+    blocks: number
+    /** Of these, on the ledger lines of sessions that have held them longer; not in `bytes`. */
+    blocksOfOthers: number
+    bytes: number
+    tokens: number
+    state: string
+  }[]
   running: number
   waiting: number
   steps: number
@@ -264,9 +299,14 @@ export interface NativePlanRequest {
 
 export interface NativeEngine {
   readonly deviceId: string
-  createSession(): number
+  /** Its KV is shared with sessions of the same tenant alone. */
+  createSession(tenant?: string): number
+  /** A session that holds what an idle one does, in the same blocks. Throws OCTAVO_SESSION_BUSY. */
+  forkSession(session: number): number
   /** Synchronous part done on return; the promise settles when the fence has passed. */
   disposeSession(session: number): Promise<void>
+  /** Gives back every KV block that no session holds. */
+  clearPrefixCache(): void
   /** Moves KV blocks together between steps and gives free pages back; settles when that is done. */
   compact(): Promise<void>
   submit(session: number, request: NativeRequest): number

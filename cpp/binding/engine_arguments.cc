@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "binding/arguments.h"
 #include "binding/model_arguments.h"
+#include "binding/prefix_values.h"
 
 namespace octavo {
 
@@ -65,6 +66,7 @@ EngineOptions readOptions(const Fields& options) {
   read.blockSize = options.int32("blockSize");
   if (options.has("dtype")) read.dtype = options.dtype("dtype");
   if (options.has("eviction")) read.eviction = readEviction(options);
+  if (options.has("prefix")) read.prefix = readPrefix(options.fields("prefix"));
   if (options.has("kvDType")) read.kvDType = options.dtype("kvDType");
   read.memoryLimit = options.size("memoryLimit");
   read.kvBytes = options.size("kvBytes");
@@ -158,6 +160,12 @@ RequestSpec readRequest(const Napi::Value& request) {
   read.score = from.flag("score");
   read.credits = from.int32("credits");
   return read;
+}
+
+std::string readTenant(const Napi::Value& value) {
+  if (value.IsUndefined()) return "";
+  if (value.IsString()) return value.As<Napi::String>().Utf8Value();
+  refuse("tenant", value, "a string");
 }
 
 uint64_t readId(const Napi::Value& value, const char* name) {

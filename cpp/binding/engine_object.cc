@@ -30,7 +30,13 @@ std::shared_ptr<EngineHandle> unwrap(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value createSession(EngineHandle& handle, const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), static_cast<double>(handle.engine().createSession()));
+  const SessionId session = handle.engine().createSession(readTenant(info[0]));
+  return Napi::Number::New(info.Env(), static_cast<double>(session));
+}
+
+Napi::Value forkSession(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  const SessionId forked = handle.engine().forkSession(readId(info[0], "session"));
+  return Napi::Number::New(info.Env(), static_cast<double>(forked));
 }
 
 Napi::Value disposeSession(EngineHandle& handle, const Napi::CallbackInfo& info) {
@@ -38,6 +44,11 @@ Napi::Value disposeSession(EngineHandle& handle, const Napi::CallbackInfo& info)
 }
 
 Napi::Value compact(EngineHandle& handle, const Napi::CallbackInfo&) { return handle.compact(); }
+
+Napi::Value clearPrefixCache(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  handle.engine().clearPrefixCache();
+  return info.Env().Undefined();
+}
 
 Napi::Value submit(EngineHandle& handle, const Napi::CallbackInfo& info) {
   const SessionId session = readId(info[0], "session");
@@ -145,6 +156,7 @@ void finalize(napi_env, void* wrapped, void*) {
 Napi::Function defineEngineClass(Napi::Env env) {
   const napi_property_descriptor methods[] = {
       method("createSession", call<createSession>), method("disposeSession", call<disposeSession>),
+      method("forkSession", call<forkSession>),       method("clearPrefixCache", call<clearPrefixCache>),
       method("compact", call<compact>),             method("submit", call<submit>),
       method("cancel", call<cancel>),               method("grant", call<grant>),
       method("report", call<report>),

@@ -2,6 +2,7 @@
 
 #include "binding/device_values.h"
 #include "binding/memory_values.h"
+#include "binding/prefix_values.h"
 
 namespace octavo {
 
@@ -26,6 +27,7 @@ Napi::Object makeSession(Napi::Env env, const SessionReport& session) {
   Napi::Object made = Napi::Object::New(env);
   made.Set("id", static_cast<double>(session.id));
   made.Set("blocks", static_cast<double>(session.blocks));
+  made.Set("blocksOfOthers", static_cast<double>(session.blocksOfOthers));
   made.Set("bytes", static_cast<double>(session.bytes));
   made.Set("tokens", static_cast<double>(session.tokens));
   made.Set("state", session.state);
@@ -90,6 +92,7 @@ Napi::Object makeReport(Napi::Env env, const EngineReport& report) {
   made.Set("pages", makePages(env, report.pages));
   made.Set("compaction", makeCompaction(env, report.compaction));
   made.Set("eviction", makeEviction(env, report.eviction));
+  made.Set("prefix", makePrefix(env, report.prefix));
   made.Set("blockBytes", static_cast<double>(report.blockBytes));
   made.Set("mappedBytes", static_cast<double>(report.mappedBytes));
   made.Set("running", static_cast<double>(report.running));

@@ -13,12 +13,20 @@ Engine::Engine() : state_(std::make_unique<State>()) {}
 
 Engine::~Engine() { dispose(); }
 
-SessionId Engine::createSession() {
+SessionId Engine::createSession(const std::string& tenant) {
   const std::lock_guard lock(state_->mutex);
   state_->requireOpen();
-  const SessionId id = state_->sessions->create().id;
+  const SessionId id = state_->sessions->create(tenant).id;
   if (state_->options.testing.leakBytes > 0) state_->plantLeak(id);
   return id;
+}
+
+SessionId Engine::forkSession(SessionId id) {
+  const std::lock_guard lock(state_->mutex);
+  state_->requireOpen();
+  const Session& session = state_->requireSession(id);
+  state_->requireIdle(session);
+  return state_->sessions->fork(session).id;
 }
 
 void Engine::disposeSession(SessionId id, std::function<void()> whenReusable) {
@@ -46,11 +54,7 @@ RequestId Engine::submit(SessionId id, RequestSpec spec) {
   if (state_->failure) throw *state_->failure;
   state_->requireHostMemory();
   Session& session = state_->requireSession(id);
-  if (session.request != 0) {
-    throw Error(ErrorCode::kSessionBusy, "session " + std::to_string(id) + " already runs request " +
-                                             std::to_string(session.request) +
-                                             "; wait for it, cancel it, or use another session");
-  }
+  state_->requireIdle(session);
   const int32_t blockSize = state_->options.blockSize;
   validateRequest(spec, {state_->spec.vocabularySize, state_->spec.sampledVocabulary, state_->spec.contextLength,
                          blockSize, state_->cache->pool().total()});
@@ -98,6 +102,13 @@ void Engine::compact(std::function<void()> whenDone) {
   whenDone();
 }
 
+void Engine::clearPrefixCache() {
+  const std::lock_guard lock(state_->mutex);
+  state_->requireOpen();
+  state_->sessions->clearPrefixCache(state_->inFlight);
+  state_->notify();
+}
+
 EngineEvents Engine::drain() {
   const std::lock_guard lock(state_->mutex);
   state_->told = false;
@@ -135,6 +146,13 @@ Session& Engine::State::requireSession(SessionId id) {
     throw Error(ErrorCode::kDisposed, "session " + std::to_string(id) + " was disposed; create another");
   }
   throw Error(ErrorCode::kInvalidArgument, "there is no session " + std::to_string(id) + "; create one first");
+}
+
+void Engine::State::requireIdle(const Session& session) const {
+  if (session.request == 0) return;
+  throw Error(ErrorCode::kSessionBusy, "session " + std::to_string(session.id) + " already runs request " +
+                                           std::to_string(session.request) +
+                                           "; wait for it, cancel it, or use another session");
 }
 
 void Engine::State::finish(Request& request, FinishReason reason, const Error* error) {

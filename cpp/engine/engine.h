@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "engine/events.h"
 #include "kv/block_pool.h"
+#include "kv/prefix_cache.h"
 #include "memory/allocator.h"
 #include "memory/trace/leak_finder.h"
 #include "model/model_spec.h"
@@ -44,6 +45,7 @@ struct EngineOptions {
   std::optional<DType> dtype;     // activations and weights; absent: fp32 activations over the file's dtypes
                                   // on the CPU, the checkpoint's dtype on CUDA
   EvictionPolicy eviction = EvictionPolicy::kPageAware;  // of KV that idle sessions hold
+  PrefixOptions prefix;           // what is found of other sessions' KV, and kept of those that ended
   std::optional<DType> kvDType;   // absent: the activations'
   size_t memoryLimit = 0;         // bytes the device may hold for us, everything included
   size_t kvBytes = 0;             // 0: what the limit leaves, at most maxSequences · context; on the CPU also at
@@ -71,8 +73,9 @@ struct RequestSpec {
 
 struct SessionReport {
   SessionId id = 0;
-  int64_t blocks = 0;
-  size_t bytes = 0;
+  int64_t blocks = 0;         // in its table
+  int64_t blocksOfOthers = 0; // of these, on the ledger lines of sessions that have held them longer
+  size_t bytes = 0;           // of its own
   int64_t tokens = 0;         // whose KV is held
   std::string state;          // "idle" "waiting" "running"
 };
@@ -94,11 +97,12 @@ struct EngineReport {
   DeviceMemoryUse driver;
   size_t limit = 0;
   size_t contextBytes = 0;    // the driver's figure less ours, measured when the load had run its kernels
-  int64_t blocksTotal = 0, blocksFree = 0, blocksOwned = 0, blocksInFlight = 0;
+  int64_t blocksTotal = 0, blocksFree = 0, blocksOwned = 0, blocksInFlight = 0;  // owned: by sessions
   int64_t blocksCapacity = 0;  // below the total after the device refused a page
   PoolPages pages;
   CompactionReport compaction;
   EvictionReport eviction;
+  PrefixReport prefix;
   size_t blockBytes = 0;
   size_t mappedBytes = 0;     // of weights, that stay in their files
   std::vector<SessionReport> sessions;
@@ -140,7 +144,13 @@ class Engine {
                                       std::shared_ptr<Clock> clock = nullptr);
   ~Engine();  // dispose()
 
-  SessionId createSession();
+  /** Its KV is shared with sessions of the same tenant alone. */
+  SessionId createSession(const std::string& tenant = "");
+  /**
+   * A session of the same tenant that holds what an idle one does, in the same blocks; whoever writes into one first
+   * takes a copy of it. Throws kSessionBusy, kInvalidArgument, kDisposed.
+   */
+  SessionId forkSession(SessionId session);
   /**
    * Cancels what runs and takes every block off the session before it returns. `whenReusable`, if given,
    * is called once (from the engine thread, or at once) when the fence has passed. Unknown ids are fine.
@@ -163,6 +173,9 @@ class Engine {
    * block back. `whenDone` is called once: from the engine thread, or at once when the engine has ended.
    */
   void compact(std::function<void()> whenDone);
+
+  /** Gives back every KV block that no session holds; what sessions hold can still be found. Throws kDisposed. */
+  void clearPrefixCache();
 
   /** Moves out everything produced since the last call. */
   EngineEvents drain();

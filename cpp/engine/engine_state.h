@@ -104,6 +104,7 @@ struct Engine::State {
   void requireOpen() const;           // throws kDisposed
   void requireHostMemory() const;     // throws kOutOfMemory at the top of the ladder
   Session& requireSession(SessionId id);
+  void requireIdle(const Session& session) const;  // throws kSessionBusy
   /** The one way out of any request: ends its promise, trims its session, emits its terminal event. */
   void finish(Request& request, FinishReason reason, const Error* error = nullptr);
   void checkAll() const;

@@ -1,6 +1,7 @@
 // Loading: validate, plan, then take memory, in that order.
 #include "base/start_thread.h"
 #include "engine/engine_state.h"
+#include "engine/kv_identity.h"
 
 namespace octavo {
 
@@ -79,7 +80,10 @@ void Engine::State::open(std::shared_ptr<Device> device, const WeightManifest& m
   takeStepMemory();
   measureContext(manifest);
 
-  sessions = std::make_unique<SessionTable>(cache->pool(), options.blockSize, options.eviction);
+  sessions = std::make_unique<SessionTable>(
+      cache->pool(), *clock,
+      SessionSettings{options.blockSize, options.eviction, options.prefix, PrefixHasher::randomKey(),
+                      kvIdentity(spec, manifest, cache->shape())});
   const SchedulerLimits limits{plan.batch.maxSequences, plan.batch.maxTokens, plan.batch.maxLogitRows};
   scheduler = std::make_unique<Scheduler>(*sessions, limits);
   requireNotCancelled(cancelled);

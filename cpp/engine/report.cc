@@ -5,11 +5,12 @@ namespace octavo {
 
 namespace {
 
-SessionReport reportOf(const Session& session, size_t blockBytes) {
+SessionReport reportOf(const SessionTable& sessions, const Session& session) {
   SessionReport report;
   report.id = session.id;
   report.blocks = static_cast<int64_t>(session.blocks.size());
-  report.bytes = session.blocks.size() * blockBytes;
+  report.blocksOfOthers = sessions.blocksOfOthers(session);
+  report.bytes = static_cast<size_t>(report.blocks - report.blocksOfOthers) * sessions.pool().blockBytes();
   report.tokens = static_cast<int64_t>(session.tokens.size());
   report.state = session.running ? "running" : session.request != 0 ? "waiting" : "idle";
   return report;
@@ -36,7 +37,8 @@ EngineReport Engine::lockedReport() const {
   const BlockPool& pool = state_->cache->pool();
   report.blocksTotal = pool.total();
   report.blocksFree = pool.free();
-  report.blocksOwned = pool.owned();
+  report.prefix = state_->sessions->prefixReport();
+  report.blocksOwned = pool.owned() - report.prefix.cached;
   report.blocksInFlight = pool.inFlight();
   report.blocksCapacity = pool.capacity();
   report.pages = pool.pages();
@@ -45,7 +47,7 @@ EngineReport Engine::lockedReport() const {
   report.blockBytes = pool.blockBytes();
   report.mappedBytes = state_->plan.mappedBytes;
   for (const auto& [id, session] : state_->sessions->all()) {
-    report.sessions.push_back(reportOf(*session, pool.blockBytes()));
+    report.sessions.push_back(reportOf(*state_->sessions, *session));
   }
   report.running = static_cast<int64_t>(state_->scheduler->running().size());
   report.waiting = static_cast<int64_t>(state_->scheduler->waiting().size());

@@ -34,7 +34,7 @@ void Scheduler::remove(Request& request) {
   }
   if (Session* session = sessions_.find(request.session)) {
     session->request = 0;
-    session->running = false;
+    sessions_.setRunning(*session, false);
     sessions_.touch(*session);
   }
 }
@@ -47,7 +47,7 @@ StepPlan Scheduler::plan(uint64_t step, uint64_t fence, int64_t now) {
   for (const bool decoding : {true, false}) {
     for (Request* request : running_) {
       const bool isDecode = decodes(*request, *sessions_.find(request->session));
-      if (isDecode == decoding) place(*request, plan, budget);
+      if (isDecode == decoding) place(*request, plan, budget, fence);
     }
   }
   admitWaiting(plan, budget, fence, now);
@@ -69,7 +69,7 @@ void Scheduler::admitWaiting(StepPlan& plan, Budget& budget, uint64_t fence, int
     }
     waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &request));  // parked ones may have moved it
     admit(request, fence, now);
-    place(request, plan, budget);
+    place(request, plan, budget, fence);
   }
 }
 
@@ -95,7 +95,8 @@ void Scheduler::park(Request& request, uint64_t fence) {
   running_.erase(std::find(running_.begin(), running_.end(), &request));
   promised_ -= request.promisedBlocks;
   Session& session = *sessions_.find(request.session);
-  request.running = session.running = false;
+  request.running = false;
+  sessions_.setRunning(session, false);
   sessions_.trim(session, fence);
   waiting_.insert(std::upper_bound(waiting_.begin(), waiting_.end(), &request, arrivedBefore), &request);
 }
@@ -111,19 +112,24 @@ void Scheduler::shed(StepPlan& plan, uint64_t fence) {
 void Scheduler::admit(Request& request, uint64_t fence, int64_t now) {
   Session& session = *sessions_.find(request.session);
   running_.push_back(&request);
-  if (!request.wasAdmitted) {  // a parked one goes on: what its session holds is its own prompt and output
+  if (!request.wasAdmitted) {
     // A score request computes every position: what is cached has no logits.
     const int32_t most = request.spec.score ? 0 : request.promptTokens();
     request.cachedTokens = sessions_.keepPrefix(session, request.spec.prompt, most, fence);
     request.timings.admitted = now;
     request.wasAdmitted = true;
+  } else if (!request.spec.score) {  // a parked one goes on: what its session still holds is its prompt and output
+    std::vector<int32_t> sequence = request.spec.prompt;
+    sequence.insert(sequence.end(), request.output.begin(), request.output.end());
+    sessions_.keepPrefix(session, sequence, request.length(), fence);
   }
   promised_ += request.promisedBlocks;
-  sessions_.reclaim(sessions_.pool().capacity() - promised_, session, fence);
-  request.running = session.running = true;
+  request.running = true;
+  sessions_.setRunning(session, true);
+  sessions_.reclaim(sessions_.pool().capacity() - promised_, fence);
 }
 
-void Scheduler::place(Request& request, StepPlan& plan, Budget& budget) {
+void Scheduler::place(Request& request, StepPlan& plan, Budget& budget, uint64_t fence) {
   if (request.isPaused()) return;
   Session& session = *sessions_.find(request.session);
   PlannedSequence planned;
@@ -139,7 +145,10 @@ void Scheduler::place(Request& request, StepPlan& plan, Budget& budget) {
     else --planned.count;  // no row left to sample from: all but the last token
   }
   if (planned.count <= 0) return;
-  if (!sessions_.cover(session, static_cast<int64_t>(planned.start) + planned.count, request.length())) {
+  // The copy leaves the shared block to those who do not run: what they hold must stay within what is not promised.
+  if (sessions_.mustCopy(session)) sessions_.reclaim(sessions_.pool().capacity() - promised_ - 1, fence);
+  if (!sessions_.cover(session, static_cast<int64_t>(planned.start) + planned.count, request.length(),
+                       fence)) {
     plan.starved.push_back(request.id);
     return;
   }

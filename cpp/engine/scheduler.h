@@ -62,7 +62,7 @@ class Scheduler {
   void shed(StepPlan& plan, uint64_t fence);
   void admit(Request& request, uint64_t fence, int64_t now);
   void admitWaiting(StepPlan& plan, Budget& budget, uint64_t fence, int64_t now);
-  void place(Request& request, StepPlan& plan, Budget& budget);
+  void place(Request& request, StepPlan& plan, Budget& budget, uint64_t fence);
 
   SessionTable& sessions_;
   SchedulerLimits limits_;

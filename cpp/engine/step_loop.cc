@@ -75,6 +75,7 @@ bool Engine::State::startStep(StepPlan& started) {
     recoverCapacity();
     compactOnce(true);
     started = planStep();
+    runner->moveBlocks(sessions->takeCopies());
     if (started.sequences.empty()) return false;
     runner->begin();
     for (const PlannedSequence& planned : started.sequences) {
@@ -126,6 +127,7 @@ void Engine::State::bookStep(const StepPlan& booked) {
     for (int32_t index = 0; index < planned.count; ++index) {
       session.tokens.push_back(request.token(planned.start + index));
     }
+    if (!request.spec.score) sessions->publish(session, inFlight);
     if (ownRow >= 0) {
       accept(request, ownRow);
     } else if (request.spec.score && planned.start + planned.count == request.promptTokens()) {

@@ -1,5 +1,6 @@
 /** What `Engine.load` accepts, and how it is checked. */
-import type { NativeDType } from '../native.js'
+import type { NativeDType, NativePrefixOptions } from '../native.js'
+import { readPrefixOptions, type PrefixCacheOptions } from './prefix-options.js'
 import { OptionReader } from './reader.js'
 import {
   readTraceOptions,
@@ -59,6 +60,11 @@ export interface EngineOptions {
   threads?: number | undefined
   memory?: MemoryOptions | undefined
   kv?: KvOptions | undefined
+  /**
+   * true, or how: full KV blocks are shared by sessions whose prompts begin alike, and kept when no session holds
+   * them, until their place is wanted. Default false: a session reuses its own KV alone, and leaves nothing.
+   */
+  prefixCache?: boolean | PrefixCacheOptions | undefined
   /** Number format of weights and activations. 'auto' (default): the checkpoint's on CUDA; fp32 arithmetic over the checkpoint's weights on the CPU. */
   dtype?: 'auto' | NativeDType | undefined
   /** Sequences that may run at once, never more than `maxBatchTokens`; further requests wait. Default 256. */
@@ -87,6 +93,8 @@ export interface EngineSettings {
   blockSize: number
   kvDType: NativeDType | null
   eviction: 'page-aware' | 'lru'
+  /** null: none */
+  prefix: NativePrefixOptions | null
   dtype: NativeDType | null
   maxSequences: number
   /** null: as the device takes them */
@@ -122,6 +130,7 @@ export const engineOptionNames: Record<keyof EngineOptions, true> = {
   threads: true,
   memory: true,
   kv: true,
+  prefixCache: true,
   dtype: true,
   maxSequences: true,
   maxBatchTokens: true,
@@ -152,6 +161,7 @@ export function readEngineOptions(options: unknown): EngineSettings {
     blockSize: kv.oneOf('blockSize', blockSizes) ?? 32,
     kvDType: auto(kv.oneOf('dtype', dtypeNames)),
     eviction: kv.oneOf('eviction', evictionPolicies) ?? 'page-aware',
+    prefix: readPrefixOptions(read.raw('prefixCache')),
     dtype: auto(read.oneOf('dtype', dtypeNames)),
     maxSequences: read.integer('maxSequences', { min: 1, max: 65536 }) ?? 256,
     maxBatchTokens: read.integer('maxBatchTokens', { min: 1, max: 1048576 }) ?? null,

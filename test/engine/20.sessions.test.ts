@@ -60,6 +60,7 @@ test('a shorter prompt gives its surplus blocks back', async () => {
     {
       id: session,
       blocks: 2,
+      blocksOfOthers: 0,
       bytes: 2 * engine.native.report().blockBytes,
       tokens: 20,
       state: 'idle',

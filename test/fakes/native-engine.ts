@@ -45,10 +45,16 @@ export class FakeNativeEngine implements NativeEngine {
     return this.#nextSession++
   }
 
+  forkSession(): number {
+    return this.#nextSession++
+  }
+
   disposeSession(session: number): Promise<void> {
     this.disposedSessions.push(session)
     return Promise.resolve()
   }
+
+  clearPrefixCache(): void {}
 
   compact(): Promise<void> {
     return Promise.resolve()
@@ -91,6 +97,20 @@ export class FakeNativeEngine implements NativeEngine {
         nanoseconds: 0,
       },
       eviction: { sessions: 0, blocks: 0, tokens: 0, pages: 0 },
+      prefix: {
+        enabled: false,
+        blocks: 0,
+        cached: 0,
+        shared: 0,
+        history: 0,
+        queries: 0,
+        queryTokens: 0,
+        sessionTokens: 0,
+        hitTokens: 0,
+        evicted: 0,
+        merged: 0,
+        copied: 0,
+      },
       blockBytes: 0,
       mappedBytes: 0,
       sessions: [],
