@@ -133,6 +133,8 @@ export interface SessionReport {
   /** Tokens whose KV is held. */
   tokens: number
   state: string
+  /** In the order of service of the requests that wait, 1 for the next; 0: its request does not wait. */
+  place: number
 }
 
 /**
@@ -173,8 +175,14 @@ export interface MemoryReport {
    * both say nothing of the rest of the process.
    */
   external: { contextBytes: number; bytes: number | null }
-  /** Requests running and waiting, and steps done since the load. */
+  /** Requests running and waiting. */
   requests: { running: number; waiting: number }
+  /**
+   * Since the load: how often a request had to make room while it ran (`preemptions`, of optimistic admission), and how
+   * often one waited a step so that another could end (`stalls`, of guaranteed admission).
+   */
+  scheduler: { preemptions: number; stalls: number }
+  /** Done since the load. */
   steps: number
   /** The host's memory as last read, and what was done about it. */
   host: HostMemory
@@ -269,6 +277,7 @@ export function memoryReport(
     driver,
     external: { contextBytes: report.contextBytes, bytes: externalBytes },
     requests: { running: report.running, waiting: report.waiting },
+    scheduler: { preemptions: report.preemptions, stalls: report.stalls },
     steps: report.steps,
     host: report.host,
     audit,

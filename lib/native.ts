@@ -141,6 +141,7 @@ export interface NativeEngineOptions {
   dtype?: NativeDType
   kvDType?: NativeDType
   eviction?: 'page-aware' | 'lru'
+  admission?: 'guaranteed' | 'optimistic'
   prefix?: NativePrefixOptions
   memoryLimit: number
   kvBytes: number
@@ -185,6 +186,8 @@ export interface NativeRequest {
   stopTokens: Int32Array
   topLogprobs: number
   score: boolean
+  /** The higher goes first; 0 where absent. */
+  priority?: number
   credits: number
 }
 
@@ -272,9 +275,13 @@ export interface NativeReport {
     bytes: number
     tokens: number
     state: string
+    /** Of a waiting request, 1 for the next; 0: it does not wait. */
+    place: number
   }[]
   running: number
   waiting: number
+  preemptions: number
+  stalls: number
   steps: number
   /** of the engine thread over all steps, outside the device's work */
   hostNanoseconds: number

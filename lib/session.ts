@@ -143,9 +143,8 @@ export class Session {
   memory(): SessionReport {
     this.assertOpen()
     const report = this.#state.native.report().sessions.find(({ id }) => id === this.id)
-    return (
-      report ?? { id: this.id, blocks: 0, blocksOfOthers: 0, bytes: 0, tokens: 0, state: 'idle' }
-    )
+    const nothing = { blocks: 0, blocksOfOthers: 0, bytes: 0, tokens: 0, state: 'idle', place: 0 }
+    return report ?? { id: this.id, ...nothing }
   }
 
   /**

@@ -59,6 +59,13 @@ EvictionPolicy readEviction(const Fields& options) {
   return EvictionPolicy::kPageAware;
 }
 
+Admission readAdmission(const Fields& options) {
+  const std::string name = options.text("admission");
+  if (name == "optimistic") return Admission::kOptimistic;
+  if (name != "guaranteed") options.refuse("admission", "'guaranteed' or 'optimistic'");
+  return Admission::kGuaranteed;
+}
+
 EngineOptions readOptions(const Fields& options) {
   EngineOptions read;
   read.maxSequences = options.int32("maxSequences");
@@ -66,6 +73,7 @@ EngineOptions readOptions(const Fields& options) {
   read.blockSize = options.int32("blockSize");
   if (options.has("dtype")) read.dtype = options.dtype("dtype");
   if (options.has("eviction")) read.eviction = readEviction(options);
+  if (options.has("admission")) read.admission = readAdmission(options);
   if (options.has("prefix")) read.prefix = readPrefix(options.fields("prefix"));
   if (options.has("kvDType")) read.kvDType = options.dtype("kvDType");
   read.memoryLimit = options.size("memoryLimit");
@@ -159,6 +167,7 @@ RequestSpec readRequest(const Napi::Value& request) {
   read.topLogprobs = from.int32("topLogprobs");
   read.score = from.flag("score");
   read.credits = from.int32("credits");
+  if (from.has("priority")) read.priority = from.int32("priority");
   return read;
 }
 

@@ -31,6 +31,7 @@ Napi::Object makeSession(Napi::Env env, const SessionReport& session) {
   made.Set("bytes", static_cast<double>(session.bytes));
   made.Set("tokens", static_cast<double>(session.tokens));
   made.Set("state", session.state);
+  made.Set("place", static_cast<double>(session.place));
   return made;
 }
 
@@ -97,6 +98,8 @@ Napi::Object makeReport(Napi::Env env, const EngineReport& report) {
   made.Set("mappedBytes", static_cast<double>(report.mappedBytes));
   made.Set("running", static_cast<double>(report.running));
   made.Set("waiting", static_cast<double>(report.waiting));
+  made.Set("preemptions", static_cast<double>(report.scheduler.preemptions));
+  made.Set("stalls", static_cast<double>(report.scheduler.stalls));
   made.Set("steps", static_cast<double>(report.steps));
   made.Set("hostNanoseconds", static_cast<double>(report.hostNanoseconds));
   return made;

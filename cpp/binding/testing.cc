@@ -14,6 +14,7 @@
 #include "binding/testing/prefix_handle.h"
 #include "binding/testing/resource_handle.h"
 #include "binding/testing/pool_handle.h"
+#include "binding/testing/scheduler_handle.h"
 #include "binding/testing/trace_handle.h"
 #include "binding/testing/workspace_handle.h"
 
@@ -29,6 +30,7 @@ void initTesting(Napi::Env env, Napi::Object exports) {
   testing.Set("Pool", testing::PoolHandle::define(env));
   testing.Set("Prefix", testing::PrefixHandle::define(env));
   testing.Set("Cache", testing::CacheHandle::define(env));
+  testing.Set("Scheduler", testing::SchedulerHandle::define(env));
   testing.Set("Trace", testing::TraceHandle::define(env));
   testing.Set("Workspace", testing::WorkspaceHandle::define(env));
   testing.Set("Model", testing::ModelHandle::define(env));

@@ -38,6 +38,9 @@ struct EngineTesting {
   int32_t idleMilliseconds = 1000;  // without a request, until KV pages without a block and kept buffers go back
 };
 
+/** kGuaranteed: whoever is admitted ends without losing its KV. kOptimistic: more run, and some are recomputed. */
+enum class Admission : uint8_t { kGuaranteed, kOptimistic };
+
 struct EngineOptions {
   int32_t maxSequences = 256;     // running at once; never more than maxBatchTokens
   std::optional<int32_t> maxBatchTokens;  // token budget a step; absent: 256 on the CPU, 8192 on CUDA
@@ -45,6 +48,7 @@ struct EngineOptions {
   std::optional<DType> dtype;     // activations and weights; absent: fp32 activations over the file's dtypes
                                   // on the CPU, the checkpoint's dtype on CUDA
   EvictionPolicy eviction = EvictionPolicy::kPageAware;  // of KV that idle sessions hold
+  Admission admission = Admission::kGuaranteed;
   PrefixOptions prefix;           // what is found of other sessions' KV, and kept of those that ended
   std::optional<DType> kvDType;   // absent: the activations'
   size_t memoryLimit = 0;         // bytes the device may hold for us, everything included
@@ -68,6 +72,7 @@ struct RequestSpec {
   std::vector<int32_t> stopTokens;    // EOS set; the stop token itself is emitted
   int32_t topLogprobs = 0;            // 0 … 20
   bool score = false;                 // no generation: logits of every prompt position
+  int32_t priority = 0;               // the higher goes first
   int32_t credits = 0;                // tokens that may be produced before `grant`
 };
 
@@ -78,6 +83,13 @@ struct SessionReport {
   size_t bytes = 0;           // of its own
   int64_t tokens = 0;         // whose KV is held
   std::string state;          // "idle" "waiting" "running"
+  int64_t place = 0;          // of a waiting request, in the order of service; 1 is next
+};
+
+/** What the scheduler has done since the load beyond planning steps. */
+struct SchedulerReport {
+  uint64_t preemptions = 0;  // times that a running request had to make room; optimistic admission alone
+  uint64_t stalls = 0;       // times that one waited a step so that another can end; guaranteed admission alone
 };
 
 /** What moving KV blocks together has done since the load. */
@@ -107,6 +119,7 @@ struct EngineReport {
   size_t mappedBytes = 0;     // of weights, that stay in their files
   std::vector<SessionReport> sessions;
   int64_t running = 0, waiting = 0;
+  SchedulerReport scheduler;
   uint64_t steps = 0;
   int64_t hostNanoseconds = 0;  // of the engine thread over all steps, outside the device's work
 };

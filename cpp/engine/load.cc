@@ -84,7 +84,8 @@ void Engine::State::open(std::shared_ptr<Device> device, const WeightManifest& m
       cache->pool(), *clock,
       SessionSettings{options.blockSize, options.eviction, options.prefix, PrefixHasher::randomKey(),
                       kvIdentity(spec, manifest, cache->shape())});
-  const SchedulerLimits limits{plan.batch.maxSequences, plan.batch.maxTokens, plan.batch.maxLogitRows};
+  const SchedulerLimits limits{plan.batch.maxSequences, plan.batch.maxTokens, plan.batch.maxLogitRows,
+                               options.admission};
   scheduler = std::make_unique<Scheduler>(*sessions, limits);
   requireNotCancelled(cancelled);
   watchHost(manifest);

@@ -16,6 +16,15 @@ SessionReport reportOf(const SessionTable& sessions, const Session& session) {
   return report;
 }
 
+/** Of every waiting session, 1 for the next. */
+std::unordered_map<SessionId, int64_t> placesOf(const FairQueue& waiting) {
+  std::unordered_map<SessionId, int64_t> places;
+  for (const Request* request : waiting.order()) {
+    places.emplace(request->session, static_cast<int64_t>(places.size()) + 1);
+  }
+  return places;
+}
+
 }  // namespace
 
 EngineReport Engine::report() const {
@@ -46,11 +55,15 @@ EngineReport Engine::lockedReport() const {
   report.eviction = state_->sessions->evicted();
   report.blockBytes = pool.blockBytes();
   report.mappedBytes = state_->plan.mappedBytes;
+  const std::unordered_map<SessionId, int64_t> places = placesOf(state_->scheduler->waiting());
   for (const auto& [id, session] : state_->sessions->all()) {
-    report.sessions.push_back(reportOf(*state_->sessions, *session));
+    SessionReport& made = report.sessions.emplace_back(reportOf(*state_->sessions, *session));
+    const auto place = places.find(id);
+    if (place != places.end()) made.place = place->second;
   }
   report.running = static_cast<int64_t>(state_->scheduler->running().size());
-  report.waiting = static_cast<int64_t>(state_->scheduler->waiting().size());
+  report.waiting = static_cast<int64_t>(state_->scheduler->waiting().all().size());
+  report.scheduler = state_->scheduler->report();
   report.steps = state_->step;
   report.hostNanoseconds = state_->hostNanoseconds;
   return report;

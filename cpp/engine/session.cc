@@ -14,6 +14,7 @@ SessionTable::SessionTable(BlockPool& pool, const Clock& clock, const SessionSet
 Session& SessionTable::create(const std::string& tenant) {
   auto session = std::make_unique<Session>();
   session->id = lastId_ + 1;
+  session->tenant = tenant;
   session->root = hasher_.root(settings_.model, tenant);
   Session& created = *sessions_.emplace(session->id, std::move(session)).first->second;
   lastId_ = created.id;
@@ -22,9 +23,8 @@ Session& SessionTable::create(const std::string& tenant) {
 }
 
 Session& SessionTable::fork(const Session& session) {
-  Session& forked = create();
+  Session& forked = create(session.tenant);
   forked.tokens = session.tokens;
-  forked.root = session.root;
   forked.chain = session.chain;
   forked.blocks = session.blocks;
   prefix_.share(forked.blocks, session.id, forked.id);
@@ -51,6 +51,11 @@ bool SessionTable::cover(Session& session, int64_t tokens, int64_t expected, uin
   if (!pool_.take({OwnerKind::kSession, session.id}, missing, session.blocks, inAll)) return false;
   if (session.running) countRunning(session, held, 1);
   return true;
+}
+
+int64_t SessionTable::blocksToCover(const Session& session, int64_t tokens) const {
+  const int64_t missing = blocksFor(tokens) - static_cast<int64_t>(session.blocks.size());
+  return std::max<int64_t>(0, missing) + (mustCopy(session) ? 1 : 0);
 }
 
 void SessionTable::relocate(const std::vector<BlockMove>& moves) {
@@ -94,6 +99,7 @@ void SessionTable::countRunning(const Session& session, size_t firstBlock, int c
     int32_t& sessions = runningOn_[session.blocks[index]];
     if (sessions == 0) ++runningBlocks_;
     sessions += change;
+    runningListings_ += change;
     if (sessions == 0) --runningBlocks_;
   }
 }

@@ -20,6 +20,7 @@ struct Session {
   RequestId request = 0;         // waiting or running; 0: idle
   bool running = false;          // its blocks are within its request's promise, not reclaimable
   uint64_t lastUse = 0;          // of the table's own counter
+  std::string tenant;
   PrefixHash root;               // of its tenant's chains
   std::vector<PrefixHash> chain; // of its leading blocks that can be found; the rest are its own, or a fork's too
   PrefixUse use;                 // of its request
@@ -31,7 +32,7 @@ struct SessionSettings {
   EvictionPolicy eviction = EvictionPolicy::kPageAware;
   PrefixOptions prefix;
   PrefixHasher::Key key;         // of the blocks' hashes
-  std::string model;             // what makes KV of the same tokens different KV
+  std::string model = {};        // what makes KV of the same tokens different KV
 };
 
 /**
@@ -67,8 +68,17 @@ class SessionTable {
    * when the pool has too few free. `expected`: positions that will be, as far as is known.
    */
   bool cover(Session& session, int64_t tokens, int64_t expected, uint64_t fence);
-  /** The next token goes into a block that others hold too: `cover` will take one beyond the session's own. */
+  /** The next token goes into a block that others hold too: a copy of it comes first. */
   bool mustCopy(const Session& session) const;
+  /** Blocks that `cover` would take: those missing, and one for a copy. */
+  int64_t blocksToCover(const Session& session, int64_t tokens) const;
+  /** Takes KV that no running session holds until so many blocks are free, or will be when fences have passed. */
+  void makeFree(int64_t blocks, uint64_t fence);
+  /**
+   * The blocks that the session would hold and not copy if it ran a request with this prompt, of those that are there.
+   * O(prompt).
+   */
+  std::vector<BlockId> preview(const Session& session, const std::vector<int32_t>& prompt) const;
   /** Blocks to be copied ahead of the next step, in order. */
   std::vector<BlockMove> takeCopies() { return std::exchange(copies_, {}); }
   /** Blocks that its tokens fill can be found from now on. */
@@ -78,8 +88,8 @@ class SessionTable {
   /** Its blocks are, or are no more, within a promise. */
   void setRunning(Session& session, bool running);
   /**
-   * Takes KV that no running session holds until at most `mostBlocks` of it are left, below 0: until none is and
-   * running sessions share with each other alone: first kept blocks that were used
+   * Takes KV that no running session holds until at most `mostBlocks` of it are left, below 0 also what others share
+   * with running ones: first kept blocks that were used
    * once, then idle sessions' by the policy, then the other kept ones, then waiting sessions', last to be served first.
    * What a session loses is the end of what it holds: the rest is still a prefix.
    */
@@ -95,8 +105,9 @@ class SessionTable {
   PrefixReport prefixReport() const { return prefix_.report(); }
   /** Blocks in its table that are on other sessions' ledger lines. */
   int64_t blocksOfOthers(const Session& session) const;
-  /** Blocks that running sessions hold, each counted once. */
+  /** Blocks that running sessions hold, each counted once, and as often as one of them lists it. */
   int64_t runningBlocks() const { return runningBlocks_; }
+  int64_t runningListings() const { return runningListings_; }
   void touch(Session& session) { session.lastUse = ++uses_; }
 
   const std::map<SessionId, std::unique_ptr<Session>>& all() const { return sessions_; }
@@ -132,6 +143,7 @@ class SessionTable {
   std::map<SessionId, std::unique_ptr<Session>> sessions_;
   std::vector<int32_t> runningOn_;  // by block: running sessions that hold it
   int64_t runningBlocks_ = 0;       // how many of these are not 0
+  int64_t runningListings_ = 0;     // all of them together
   std::vector<BlockMove> copies_;
 };
 

@@ -1,5 +1,6 @@
 // The integrity check of the sessions: tables, tokens, hashes, counts, and whose every block is.
 #include <algorithm>
+#include <numeric>
 
 #include "base/error.h"
 #include "engine/session.h"
@@ -52,7 +53,8 @@ void SessionTable::check() const {
                                           " times; these have " + std::to_string(prefix_.holders()) + " holders");
   }
   const auto counted = std::count_if(running.begin(), running.end(), [](int32_t sessions) { return sessions > 0; });
-  if (running == runningOn_ && counted == runningBlocks_) return;
+  const int64_t listings = std::accumulate(running.begin(), running.end(), int64_t{0});
+  if (running == runningOn_ && counted == runningBlocks_ && listings == runningListings_) return;
   throw Error(ErrorCode::kInternal, "running sessions hold " + std::to_string(counted) + " blocks; counted are " +
                                         std::to_string(runningBlocks_) + ", or others");
 }

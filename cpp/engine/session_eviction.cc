@@ -22,6 +22,11 @@ void SessionTable::reclaim(int64_t mostBlocks, uint64_t fence) {
   prefix_.evict(notRunning() - mostBlocks, false, fence);  // which the waiting ones had shared with nobody who runs
 }
 
+void SessionTable::makeFree(int64_t blocks, uint64_t fence) {
+  const int64_t wanted = blocks - pool_.free() - pool_.inFlight();
+  if (wanted > 0) reclaim(notRunning() - wanted, fence);
+}
+
 void SessionTable::reclaimSessions(bool idle, EvictionPolicy policy, int64_t mostBlocks, uint64_t fence) {
   while (notRunning() > mostBlocks) {
     const std::vector<Session*> sessions = reclaimable(idle);

@@ -57,6 +57,27 @@ size_t SessionTable::findMore(Session& session, const std::vector<int32_t>& prom
   return held;
 }
 
+std::vector<BlockId> SessionTable::preview(const Session& session, const std::vector<int32_t>& prompt) const {
+  const size_t limit = std::min(session.tokens.size(), prompt.size() - 1);
+  size_t kept = 0;
+  while (kept < limit && session.tokens[kept] == prompt[kept]) ++kept;
+  std::vector<BlockId> blocks(session.blocks.begin(),
+                              session.blocks.begin() + blocksFor(static_cast<int64_t>(kept)));
+  const auto size = static_cast<size_t>(settings_.blockSize);
+  if (kept % size != 0 && prefix_.isShared(blocks.back())) blocks.pop_back();
+  if (!prefix_.enabled()) return blocks;
+  const size_t own = std::min(session.chain.size(), kept / size);
+  Session cut;
+  cut.root = session.root;
+  cut.chain.assign(session.chain.begin(), session.chain.begin() + static_cast<int64_t>(own));
+  const std::vector<PrefixHash> chain = chainOf(cut, prompt, (prompt.size() - 1) / size);
+  const std::vector<BlockId> found = prefix_.blocksOf(std::span(chain).subspan(own));
+  if ((own + found.size()) * size <= kept) return blocks;
+  blocks.resize(own);
+  blocks.insert(blocks.end(), found.begin(), found.end());
+  return blocks;
+}
+
 void SessionTable::publish(Session& session, uint64_t fence) {
   if (!prefix_.enabled()) return;
   const size_t full = session.tokens.size() / static_cast<size_t>(settings_.blockSize);

@@ -33,6 +33,12 @@ size_t PrefixCache::match(std::span<const PrefixHash> chain) const {
   return found;
 }
 
+std::vector<BlockId> PrefixCache::blocksOf(std::span<const PrefixHash> chain) const {
+  std::vector<BlockId> blocks;
+  for (const PrefixHash& hash : chain.first(match(chain))) blocks.push_back(byHash_.at(hash)->block);
+  return blocks;
+}
+
 std::vector<BlockId> PrefixCache::hold(std::span<const PrefixHash> chain, uint64_t session, PrefixUse use) {
   std::vector<BlockId> blocks, taken;
   for (const PrefixHash& hash : chain) {

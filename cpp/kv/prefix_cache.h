@@ -70,6 +70,8 @@ class PrefixCache {
 
   /** How many leading blocks of the chain can be found. O(result). */
   size_t match(std::span<const PrefixHash> chain) const;
+  /** And which they are. */
+  std::vector<BlockId> blocksOf(std::span<const PrefixHash> chain) const;
   /** The session, which holds none of them, holds the blocks of these hashes, all of which can be found. */
   std::vector<BlockId> hold(std::span<const PrefixHash> chain, uint64_t session, PrefixUse use);
   /** Counts the use of blocks that the session holds already. */

@@ -74,6 +74,12 @@ export interface EngineOptions {
    * abort or a dispose would otherwise wait minutes for the step it finds running. It caps `maxSequences`.
    */
   maxBatchTokens?: number | undefined
+  /**
+   * Which requests start. 'guaranteed' (default): those that can all end within the KV cache, whatever they generate;
+   * none loses its KV while it runs. 'optimistic': those whose prompts fit; when blocks run out, the one of the lowest
+   * priority, of equals the last to arrive, waits again and is recomputed.
+   */
+  admission?: 'guaranteed' | 'optimistic' | undefined
   /** Aborts the load: it rejects with the signal's reason and everything taken is given back. */
   signal?: AbortSignal | undefined
   /** Called as weights arrive. If it throws, the load is abandoned and rejects with that error. */
@@ -99,12 +105,14 @@ export interface EngineSettings {
   maxSequences: number
   /** null: as the device takes them */
   maxBatchTokens: number | null
+  admission: 'guaranteed' | 'optimistic'
   signal: AbortSignal | undefined
   onProgress: ((progress: LoadProgress) => void) | undefined
 }
 
 export const dtypeNames = ['auto', 'fp32', 'bf16', 'fp16'] as const
 export const blockSizes = [16, 32, 64] as const
+const admissions = ['guaranteed', 'optimistic'] as const
 const evictionPolicies = ['page-aware', 'lru'] as const
 export const isDevice = (text: string): boolean => /^(auto|cpu|cuda|cuda:\d{1,3})$/.test(text)
 
@@ -134,6 +142,7 @@ export const engineOptionNames: Record<keyof EngineOptions, true> = {
   dtype: true,
   maxSequences: true,
   maxBatchTokens: true,
+  admission: true,
   signal: true,
   onProgress: true,
 }
@@ -165,6 +174,7 @@ export function readEngineOptions(options: unknown): EngineSettings {
     dtype: auto(read.oneOf('dtype', dtypeNames)),
     maxSequences: read.integer('maxSequences', { min: 1, max: 65536 }) ?? 256,
     maxBatchTokens: read.integer('maxBatchTokens', { min: 1, max: 1048576 }) ?? null,
+    admission: read.oneOf('admission', admissions) ?? 'guaranteed',
     signal: read.signal('signal'),
     onProgress: read.callback<(progress: LoadProgress) => void>('onProgress'),
   }

@@ -40,6 +40,11 @@ export interface GenerateOptions {
   ignoreEos?: boolean | undefined
   /** 0 to 20: report each token's log-probability and those of that many likeliest tokens. Default: none. */
   logprobs?: number | undefined
+  /**
+   * Of requests that wait, those of the highest priority are served first, whosever they are; their prompts too. An
+   * integer of 32 bits. Default 0.
+   */
+  priority?: number | undefined
   /** Keep special tokens (such as `<|im_end|>`) in the text. Default false. */
   keepSpecialTokens?: boolean | undefined
   /** Cancels the generation within one step; the iteration and `result` reject with the signal's reason. */

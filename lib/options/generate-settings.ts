@@ -36,6 +36,7 @@ const generateNames: Record<keyof GenerateOptions, true> = {
   stopTokens: true,
   ignoreEos: true,
   logprobs: true,
+  priority: true,
   keepSpecialTokens: true,
   signal: true,
 }
@@ -57,6 +58,7 @@ export const ranges = {
   frequencyPenalty: { min: -100, max: 100 },
   presencePenalty: { min: -100, max: 100 },
   logprobs: { min: 0, max: 20 },
+  priority: { min: -(2 ** 31), max: 2 ** 31 - 1 },
 } as const satisfies Record<string, Range>
 
 type Reader = OptionReader<GenerateOptions>
@@ -88,6 +90,7 @@ function readSampling(read: Reader, limits: ModelLimits): SamplingSettings {
     biasValues: bias.values,
     stopTokens: readStopTokens(read, limits),
     topLogprobs: read.integer('logprobs', ranges.logprobs) ?? 0,
+    priority: read.integer('priority', ranges.priority) ?? 0,
   }
 }
 

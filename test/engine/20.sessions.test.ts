@@ -64,6 +64,7 @@ test('a shorter prompt gives its surplus blocks back', async () => {
       bytes: 2 * engine.native.report().blockBytes,
       tokens: 20,
       state: 'idle',
+      place: 0,
     },
   ])
 })

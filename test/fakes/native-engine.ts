@@ -116,6 +116,8 @@ export class FakeNativeEngine implements NativeEngine {
       sessions: [],
       running: 0,
       waiting: 0,
+      preemptions: 0,
+      stalls: 0,
       steps: 0,
       hostNanoseconds: 0,
       host: calmHost,

@@ -17,6 +17,7 @@ describe('engine options', () => {
       dtype: null,
       maxSequences: 256,
       maxBatchTokens: null,
+      admission: 'guaranteed',
       signal: undefined,
       onProgress: undefined,
     })
