@@ -18,6 +18,7 @@ import { EngineState } from './runtime/engine-state.js'
 import { creationStack, unwatch, watch } from './runtime/leaks.js'
 import { ScoreRequest, type Logits } from './runtime/score-request.js'
 import { Session } from './session.js'
+import { sessionInfo, type SessionInfo } from './session-info.js'
 import { buildLeaks, buildSnapshot } from './trace/build.js'
 import type { LeakReport, MemorySnapshot } from './trace/snapshot.js'
 import type { Tokenizer } from './text/types.js'
@@ -149,11 +150,28 @@ export class Engine {
     return this.#state.disposed
   }
 
-  /** A new conversation. Throws OCTAVO_DISPOSED, OCTAVO_UNKNOWN_OPTION, OCTAVO_INVALID_ARGUMENT. */
+  /**
+   * A new conversation. Throws OCTAVO_DISPOSED, OCTAVO_UNKNOWN_OPTION, OCTAVO_INVALID_ARGUMENT.
+   *
+   * @example
+   * ```ts
+   * import { Engine } from 'octavo'
+   * await using engine = await Engine.load()
+   * using session = engine.createSession({ tenant: 'acme', quota: true, timeouts: 'short', heartbeat: true })
+   * session.heartbeat()
+   * console.log(engine.sessions().map(({ id, stage, bytes, lease }) => [id, stage, bytes, lease?.expiresInMs]))
+   * ```
+   */
   createSession(options?: SessionOptions): Session {
-    const { tenant } = readSessionOptions(options)
+    const settings = readSessionOptions(options)
     this.#state.assertOpen()
-    return new Session(this, this.#state, (native) => native.createSession(tenant))
+    return new Session(this, this.#state, (native) => native.createSession(settings))
+  }
+
+  /** Every session with what it holds, its age, stage, place, quota and lease. Throws OCTAVO_DISPOSED. */
+  sessions(): SessionInfo[] {
+    this.#state.assertOpen()
+    return this.#state.native.sessions().map(sessionInfo)
   }
 
   /**

@@ -167,7 +167,45 @@ export interface NativeEngineOptions {
     pinnedSpare?: number
     /** Without a request, until KV pages without a block and kept pinned buffers go back. */
     idleMilliseconds?: number
+    /** Time stands still until `advanceClock`. */
+    fakeClock?: boolean
   }
+}
+
+/** Milliseconds; 0: as long as it takes. */
+export interface NativeStages {
+  queueMs: number
+  inferenceMs: number
+  postMs: number
+}
+
+/** Absent: none. */
+export interface NativeSessionOptions {
+  /** Its KV is shared with sessions of the same tenant alone. */
+  tenant?: string
+  /** bytes */
+  quotaBase?: number
+  quotaMax?: number
+  stages?: NativeStages
+  heartbeatMs?: number
+  /** without a heartbeat and without a request */
+  idleMs?: number
+}
+
+export interface NativeSessionInfo extends NativeSession {
+  tenant: string
+  ageMs: number
+  /** bytes; 0: none */
+  quotaBase: number
+  quotaMax: number
+  /** 0: no lease */
+  heartbeatMs: number
+  /** until the lease runs out */
+  leaseMs: number
+  /** 0: none */
+  request: number
+  requestAgeMs: number
+  stage: 'idle' | 'queue' | 'inference' | 'post'
 }
 
 export interface NativeRequest {
@@ -188,6 +226,8 @@ export interface NativeRequest {
   score: boolean
   /** The higher goes first; 0 where absent. */
   priority?: number
+  /** absent: the session's */
+  stages?: NativeStages
   credits: number
 }
 
@@ -222,6 +262,18 @@ export interface NativeLedgerLine {
   bytes: number
   peakBytes: number
   count: number
+}
+
+export interface NativeSession {
+  id: number
+  blocks: number
+  /** Of these, on the ledger lines of sessions that have held them longer; not in `bytes`. */
+  blocksOfOthers: number
+  bytes: number
+  tokens: number
+  state: string
+  /** Of a waiting request, 1 for the next; 0: it does not wait. */
+  place: number
 }
 
 export interface NativeReport {
@@ -267,17 +319,7 @@ export interface NativeReport {
   prefix: NativePrefixReport
   /** of weights, that stay in their files */
   mappedBytes: number
-  sessions: {
-    id: number
-    blocks: number
-    /** Of these, on the ledger lines of sessions that have held them longer; not in `bytes`. */
-    blocksOfOthers: number
-    bytes: number
-    tokens: number
-    state: string
-    /** Of a waiting request, 1 for the next; 0: it does not wait. */
-    place: number
-  }[]
+  sessions: NativeSession[]
   running: number
   waiting: number
   preemptions: number
@@ -306,8 +348,12 @@ export interface NativePlanRequest {
 
 export interface NativeEngine {
   readonly deviceId: string
-  /** Its KV is shared with sessions of the same tenant alone. */
-  createSession(tenant?: string): number
+  createSession(options?: NativeSessionOptions): number
+  /** Renews a lease. Throws OCTAVO_LEASE_EXPIRED when it comes too late. */
+  heartbeat(session: number): void
+  sessions(): NativeSessionInfo[]
+  /** Of an engine loaded with `testing.fakeClock`. */
+  advanceClock(milliseconds: number): void
   /** A session that holds what an idle one does, in the same blocks. Throws OCTAVO_SESSION_BUSY. */
   forkSession(session: number): number
   /** Synchronous part done on return; the promise settles when the fence has passed. */

@@ -139,6 +139,19 @@ export class Session {
     return new Session(this.engine, this.#state, (native) => native.forkSession(this.id))
   }
 
+  /**
+   * Whoever it serves is still there: renews the lease that `heartbeat` of `engine.createSession` began; without one it does
+   * nothing. Throws OCTAVO_LEASE_EXPIRED when it comes too late, and OCTAVO_DISPOSED.
+   */
+  heartbeat(): void {
+    this.assertOpen()
+    try {
+      this.#state.native.heartbeat(this.id)
+    } catch (error) {
+      throw fromNative(error)
+    }
+  }
+
   /** What this session holds now. Throws OCTAVO_DISPOSED. */
   memory(): SessionReport {
     this.assertOpen()

@@ -7,6 +7,7 @@
 #include "binding/arguments.h"
 #include "binding/model_arguments.h"
 #include "binding/prefix_values.h"
+#include "binding/session_values.h"
 
 namespace octavo {
 
@@ -33,6 +34,7 @@ EngineTesting readTesting(const Fields& testing) {
   if (testing.has("kvPagesUntil")) read.kvPagesUntil = testing.size("kvPagesUntil");
   if (testing.has("inelasticKv")) read.inelasticKv = testing.flag("inelasticKv");
   if (testing.has("pinnedSpare")) read.pinnedSpare = testing.size("pinnedSpare");
+  if (testing.has("fakeClock")) read.fakeClock = testing.flag("fakeClock");
   if (testing.has("idleMilliseconds")) read.idleMilliseconds = testing.int32("idleMilliseconds");
   if (testing.has("stepMicroseconds")) read.stepMicroseconds = testing.int32("stepMicroseconds");
   return read;
@@ -167,14 +169,9 @@ RequestSpec readRequest(const Napi::Value& request) {
   read.topLogprobs = from.int32("topLogprobs");
   read.score = from.flag("score");
   read.credits = from.int32("credits");
+  if (from.has("stages")) read.stages = readStages(from.fields("stages"));
   if (from.has("priority")) read.priority = from.int32("priority");
   return read;
-}
-
-std::string readTenant(const Napi::Value& value) {
-  if (value.IsUndefined()) return "";
-  if (value.IsString()) return value.As<Napi::String>().Utf8Value();
-  refuse("tenant", value, "a string");
 }
 
 uint64_t readId(const Napi::Value& value, const char* name) {

@@ -36,8 +36,6 @@ PlanDemand readDemand(const Napi::Value& demand);
 RequestSpec readRequest(const Napi::Value& request);
 TraceOptions readTrace(const Fields& trace);
 int readTraceLevel(const Napi::Value& value);
-/** The tenant of a session; none where it is undefined. */
-std::string readTenant(const Napi::Value& value);
 /** A session or request id. */
 uint64_t readId(const Napi::Value& value, const char* name);
 /** A whole number from 1. */

@@ -3,6 +3,7 @@
 #include "binding/device_values.h"
 #include "binding/memory_values.h"
 #include "binding/prefix_values.h"
+#include "binding/session_values.h"
 
 namespace octavo {
 
@@ -20,18 +21,6 @@ Napi::Object makeRegion(Napi::Env env, Region region, const RegionStatistics& st
   made.Set("failures", static_cast<double>(statistics.failures));
   made.Set("statistics", toValue(env, memory));
   made.Set("fragmentation", toValue(env, fragmentationOf(memory)));
-  return made;
-}
-
-Napi::Object makeSession(Napi::Env env, const SessionReport& session) {
-  Napi::Object made = Napi::Object::New(env);
-  made.Set("id", static_cast<double>(session.id));
-  made.Set("blocks", static_cast<double>(session.blocks));
-  made.Set("blocksOfOthers", static_cast<double>(session.blocksOfOthers));
-  made.Set("bytes", static_cast<double>(session.bytes));
-  made.Set("tokens", static_cast<double>(session.tokens));
-  made.Set("state", session.state);
-  made.Set("place", static_cast<double>(session.place));
   return made;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "engine/events.h"
+#include "engine/session_options.h"
 #include "kv/block_pool.h"
 #include "kv/prefix_cache.h"
 #include "memory/allocator.h"
@@ -35,6 +36,7 @@ struct EngineTesting {
   uint64_t kvPagesUntil = 0;
   bool inelasticKv = false;       // as on a device that cannot map pages
   size_t pinnedSpare = 0;         // region pinned may hold as much beyond its plan, in buffers that are kept
+  bool fakeClock = false;         // time stands still until advanceClock
   int32_t idleMilliseconds = 1000;  // without a request, until KV pages without a block and kept buffers go back
 };
 
@@ -73,6 +75,7 @@ struct RequestSpec {
   int32_t topLogprobs = 0;            // 0 … 20
   bool score = false;                 // no generation: logits of every prompt position
   int32_t priority = 0;               // the higher goes first
+  std::optional<StageLimits> stages;  // absent: the session's
   int32_t credits = 0;                // tokens that may be produced before `grant`
 };
 
@@ -84,6 +87,18 @@ struct SessionReport {
   int64_t tokens = 0;         // whose KV is held
   std::string state;          // "idle" "waiting" "running"
   int64_t place = 0;          // of a waiting request, in the order of service; 1 is next
+};
+
+/** A session and its lease on life; times in nanoseconds. */
+struct SessionInfo : SessionReport {
+  std::string tenant;
+  int64_t age = 0;
+  SessionQuota quota;
+  LeaseTerms lease;
+  int64_t leaseLeft = 0;      // where it has a lease
+  RequestId request = 0;      // 0: none
+  int64_t requestAge = 0;
+  std::string stage = "idle"; // else "queue" "inference" "post"
 };
 
 /** What the scheduler has done since the load beyond planning steps. */
@@ -157,8 +172,10 @@ class Engine {
                                       std::shared_ptr<Clock> clock = nullptr);
   ~Engine();  // dispose()
 
-  /** Its KV is shared with sessions of the same tenant alone. */
-  SessionId createSession(const std::string& tenant = "");
+  SessionId createSession(const SessionOptions& options = {});
+  /** Renews the lease of a session. Throws kLeaseExpired when it came too late, kDisposed, kInvalidArgument. */
+  void heartbeat(SessionId session);
+  std::vector<SessionInfo> sessions() const;
   /**
    * A session of the same tenant that holds what an idle one does, in the same blocks; whoever writes into one first
    * takes a copy of it. Throws kSessionBusy, kInvalidArgument, kDisposed.
@@ -170,8 +187,11 @@ class Engine {
    */
   void disposeSession(SessionId session, std::function<void()> whenReusable = nullptr);
 
+  /** Of an engine that was loaded with a fake clock. */
+  void advanceClock(int64_t nanoseconds);
+
   /**
-   * Throws kInvalidArgument, kContextExceeded, kRequestTooLarge, kSessionBusy, kDisposed, kOutOfMemory (no
+   * Throws kInvalidArgument, kContextExceeded, kRequestTooLarge, kQuotaExceeded, kLeaseExpired, kSessionBusy, kDisposed, kOutOfMemory (no
    * host memory for the logits of a score request, or the host is short of memory), and kDeviceFailed once the
    * device has failed.
    */

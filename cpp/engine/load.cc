@@ -41,6 +41,7 @@ std::unique_ptr<Engine> Engine::load(std::shared_ptr<Device> device, ModelSpec s
   State& state = *engine->state_;
   state.options = options;
   state.spec = std::move(spec);
+  if (options.testing.fakeClock) clock = std::make_shared<FakeClock>();
   state.clock = clock ? std::move(clock) : std::make_shared<SteadyClock>();
   state.onEvents = std::move(onEvents);
   state.allocator = DeviceAllocator::create(device);

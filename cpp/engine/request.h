@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/stage_timer.h"
 #include "engine/token_history.h"
 
 namespace octavo {
@@ -28,6 +29,7 @@ struct Request {
   // Score requests: [prompt, vocabulary]. Shared with the step in flight, which may outlive the request.
   std::shared_ptr<std::vector<float>> logits;
   RequestTimings timings;
+  StageTimer timer;                 // counts only where there are limits
 
   int32_t promptTokens() const { return static_cast<int32_t>(spec.prompt.size()); }
   /** Prompt and output so far. */

@@ -25,6 +25,8 @@ Session& SessionTable::create(const std::string& tenant) {
 Session& SessionTable::fork(const Session& session) {
   Session& forked = create(session.tenant);
   forked.tokens = session.tokens;
+  forked.quota = session.quota;
+  forked.stages = session.stages;
   forked.chain = session.chain;
   forked.blocks = session.blocks;
   prefix_.share(forked.blocks, session.id, forked.id);

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "engine/events.h"
+#include "engine/lease.h"
+#include "engine/session_options.h"
 #include "kv/block_pool.h"
 #include "kv/prefix_cache.h"
 
@@ -24,6 +26,10 @@ struct Session {
   PrefixHash root;               // of its tenant's chains
   std::vector<PrefixHash> chain; // of its leading blocks that can be found; the rest are its own, or a fork's too
   PrefixUse use;                 // of its request
+  SessionQuota quota;
+  StageLimits stages;            // of its requests that have none of their own
+  Lease lease;
+  int64_t created = 0;           // by the engine's clock
 };
 
 /** What sessions stand on. */
@@ -90,7 +96,7 @@ class SessionTable {
   /**
    * Takes KV that no running session holds until at most `mostBlocks` of it are left, below 0 also what others share
    * with running ones: first kept blocks that were used
-   * once, then idle sessions' by the policy, then the other kept ones, then waiting sessions', last to be served first.
+   * once, then idle sessions' by the policy (beyond their base first), then the other kept ones, then waiting sessions', last to be served first.
    * What a session loses is the end of what it holds: the rest is still a prefix.
    */
   void reclaim(int64_t mostBlocks, uint64_t fence);
@@ -118,8 +124,12 @@ class SessionTable {
 
  private:
   std::vector<Session*> reclaimable(bool idle) const;
+  size_t baseBlocks(const Session& session) const;
+  size_t firstAlone(const Session& session) const;
   void reclaimSessions(bool idle, EvictionPolicy policy, int64_t mostBlocks, uint64_t fence);
+  bool evictBeyondBase(const std::vector<Session*>& sessions, int64_t wanted, EvictionPolicy policy, uint64_t fence);
   void evict(const std::vector<Session*>& sessions, int64_t wanted, EvictionPolicy policy, uint64_t fence);
+  void evict(const std::vector<Session*>& losing, const EvictionPlan& plan, uint64_t fence);
   int64_t notRunning() const { return pool_.owned() - runningBlocks_; }
   int64_t blocksFor(int64_t tokens) const { return (tokens + settings_.blockSize - 1) / settings_.blockSize; }
   std::span<const int32_t> tokensOf(const std::vector<int32_t>& tokens, size_t block) const;

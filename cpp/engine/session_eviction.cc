@@ -31,9 +31,12 @@ void SessionTable::reclaimSessions(bool idle, EvictionPolicy policy, int64_t mos
   while (notRunning() > mostBlocks) {
     const std::vector<Session*> sessions = reclaimable(idle);
     if (sessions.empty()) return;
+    if (idle && evictBeyondBase(sessions, notRunning() - mostBlocks, policy, fence)) continue;
     evict(sessions, notRunning() - mostBlocks, policy, fence);
   }
 }
+
+size_t SessionTable::baseBlocks(const Session& session) const { return session.quota.base / pool_.blockBytes(); }
 
 /** Those who hold something, in the order in which they should lose it. */
 std::vector<Session*> SessionTable::reclaimable(bool idle) const {
@@ -47,16 +50,33 @@ std::vector<Session*> SessionTable::reclaimable(bool idle) const {
   return found;
 }
 
+/** What idle sessions hold alone and beyond their bases; false when there is none, or nobody has a base. */
+bool SessionTable::evictBeyondBase(const std::vector<Session*>& sessions, int64_t wanted, EvictionPolicy policy,
+                                   uint64_t fence) {
+  const auto hasBase = [this](const Session* session) { return baseBlocks(*session) > 0; };
+  if (std::none_of(sessions.begin(), sessions.end(), hasBase)) return false;
+  std::vector<EvictionCandidate> candidates;
+  std::vector<Session*> losing;
+  for (Session* session : sessions) {
+    const size_t kept = std::max(baseBlocks(*session), firstAlone(*session));
+    if (kept >= session->blocks.size()) continue;
+    candidates.push_back(EvictionCandidate(session->blocks).subspan(kept));
+    losing.push_back(session);
+  }
+  if (losing.empty()) return false;
+  evict(losing, pool_.planEviction(candidates, wanted, policy), fence);
+  return true;
+}
+
 /** Sessions lose what is theirs alone; where nobody has such, the first one loses all, and the others hold it. */
 void SessionTable::evict(const std::vector<Session*>& sessions, int64_t wanted, EvictionPolicy policy,
                          uint64_t fence) {
-  const auto isShared = [this](BlockId block) { return prefix_.isShared(block); };
   std::vector<EvictionCandidate> candidates;
   std::vector<Session*> losing;
-  for (Session* session : sessions) {  // what is shared is the beginning of the table
-    const auto alone = std::partition_point(session->blocks.begin(), session->blocks.end(), isShared);
-    if (alone == session->blocks.end()) continue;
-    candidates.emplace_back(alone, session->blocks.end());
+  for (Session* session : sessions) {
+    const size_t alone = firstAlone(*session);
+    if (alone == session->blocks.size()) continue;
+    candidates.push_back(EvictionCandidate(session->blocks).subspan(alone));
     losing.push_back(session);
   }
   EvictionPlan plan = pool_.planEviction(candidates, wanted, policy);
@@ -64,6 +84,17 @@ void SessionTable::evict(const std::vector<Session*>& sessions, int64_t wanted, 
     losing.push_back(sessions.front());
     plan.evictions.push_back({0, static_cast<int64_t>(sessions.front()->blocks.size())});
   }
+  evict(losing, plan, fence);
+}
+
+/** What a session shares is the beginning of its table; the rest begins here. */
+size_t SessionTable::firstAlone(const Session& session) const {
+  const auto isShared = [this](BlockId block) { return prefix_.isShared(block); };
+  const auto alone = std::partition_point(session.blocks.begin(), session.blocks.end(), isShared);
+  return static_cast<size_t>(alone - session.blocks.begin());
+}
+
+void SessionTable::evict(const std::vector<Session*>& losing, const EvictionPlan& plan, uint64_t fence) {
   for (const Eviction& eviction : plan.evictions) {
     Session& session = *losing[eviction.candidate];
     const size_t left = session.blocks.size() - static_cast<size_t>(eviction.blocks);

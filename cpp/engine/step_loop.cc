@@ -37,6 +37,7 @@ void Engine::State::loop() {
   while (!stopping) {
     const int64_t began = clock->now();
     const bool compacting = compactForCallers(lock);
+    expire();
     StepPlan current;
     const bool started = !failure && startStep(current);
     tell(lock);
@@ -199,7 +200,7 @@ void Engine::State::sleep(std::unique_lock<std::mutex>& lock) {
     }
   }
   tidyWhenIdle(lock);
-  wake.wait(lock, [this] { return changed || stopping; });
+  wake.wait_for(lock, untilExpiry(), [this] { return changed || stopping; });
   changed = false;
 }
 

@@ -76,7 +76,7 @@ test('sessions that run at once share what they compute alike, each block on one
 test('tenants find their own alone', async () => {
   engine = await TestEngine.load({ prefix })
   const run = async (tenant: string): Promise<number> => {
-    const session = engine.native.createSession(tenant)
+    const session = engine.native.createSession({ tenant })
     const running = await engine.run(session, { prompt: prompt(60), maxNewTokens: 5 })
     expect(running.tokens).toEqual(story.slice(60, 65))
     await engine.native.disposeSession(session)

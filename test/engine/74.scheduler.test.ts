@@ -66,7 +66,7 @@ test('a priority that is no 32-bit integer is refused', async () => {
   engine = await TestEngine.load()
   const session = engine.native.createSession()
   expect(() => engine.start(session, { priority: 0.5 })).toThrow(/request.priority is 0.5/)
-  expect(() => TestEngine.load({ admission: 'hopeful' as 'optimistic' })).rejects.toThrow(
+  await expect(TestEngine.load({ admission: 'hopeful' as 'optimistic' })).rejects.toThrow(
     /options.admission is "hopeful": expected 'guaranteed' or 'optimistic'/,
   )
 })

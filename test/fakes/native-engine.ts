@@ -45,6 +45,14 @@ export class FakeNativeEngine implements NativeEngine {
     return this.#nextSession++
   }
 
+  heartbeat(): void {}
+
+  sessions(): never {
+    throw new Error('the fake lists no sessions')
+  }
+
+  advanceClock(): void {}
+
   forkSession(): number {
     return this.#nextSession++
   }
