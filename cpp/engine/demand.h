@@ -26,9 +26,9 @@ class DemandPlanner {
       : seen_(static_cast<size_t>(blocks)), shift_(std::countr_zero(static_cast<uint32_t>(blockSize))) {}
 
   /**
-   * The most blocks that the requests hold at any time when each of them gets a token a step until it ends: the bound of
-   * LightLLM and S-LoRA, max over k of what the k longest hold when the k-th ends, in whole blocks, shared ones counted
-   * once. A prompt counts from the beginning. O(requests² + blocks held).
+   * The most blocks that the requests hold at any time when each of them gets a token a step until it ends: the bound
+   * of LightLLM and S-LoRA, max over k of what the k longest hold when the k-th ends, in whole blocks, shared ones
+   * counted once. A prompt counts from the beginning. O(requests² + blocks held).
    */
   int64_t peak(std::vector<BlockDemand> demands);
 
@@ -37,7 +37,7 @@ class DemandPlanner {
    * end within `capacity` as long as none takes more than `allowance`. O(requests · log requests + blocks held).
    */
   void weigh(const std::vector<BlockDemand>& demands, int64_t capacity);
-  /** Blocks that the demand of this index, as given to `weigh`, may take; no limit for the one that ends first. O(n). */
+  /** Blocks that the demand of this index, as given to `weigh`, may take; no limit for the first to end. O(n). */
   int64_t allowance(size_t index) const;
   /** It took so many. O(n). */
   void take(size_t index, int64_t blocks);

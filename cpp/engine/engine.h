@@ -191,9 +191,9 @@ class Engine {
   void advanceClock(int64_t nanoseconds);
 
   /**
-   * Throws kInvalidArgument, kContextExceeded, kRequestTooLarge, kQuotaExceeded, kLeaseExpired, kSessionBusy, kDisposed, kOutOfMemory (no
-   * host memory for the logits of a score request, or the host is short of memory), and kDeviceFailed once the
-   * device has failed.
+   * Throws kInvalidArgument, kContextExceeded, kRequestTooLarge, kQuotaExceeded, kLeaseExpired, kSessionBusy,
+   * kDisposed, kOutOfMemory (no host memory for the logits of a score request, or the host is short of memory), and
+   * kDeviceFailed once the device has failed.
    */
   RequestId submit(SessionId session, RequestSpec request);
   /** The terminal event follows within one step. Unknown or finished ids are fine. */

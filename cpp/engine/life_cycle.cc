@@ -138,7 +138,7 @@ void Engine::heartbeat(SessionId id) {
 void Engine::advanceClock(int64_t nanoseconds) {
   const std::lock_guard lock(state_->mutex);
   auto* const fake = dynamic_cast<FakeClock*>(state_->clock.get());
-  if (!fake) throw Error(ErrorCode::kInvalidArgument, "the engine was loaded with the system's clock; it cannot be set");
+  if (!fake) throw Error(ErrorCode::kInvalidArgument, "the engine runs by the system's clock; it cannot be moved");
   fake->advance(nanoseconds);
   state_->notify();
 }

@@ -11,11 +11,13 @@
 
 namespace octavo {
 
+struct Session;
 struct Tenant;
 
 struct Request {
   RequestId id = 0;
   SessionId session = 0;
+  Session* holder = nullptr;        // that session, from `Scheduler::enqueue` on
   RequestSpec spec;
   Tenant* tenant = nullptr;         // of the queue that it was put into
   bool running = false;             // admitted; else it waits

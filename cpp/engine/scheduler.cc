@@ -23,9 +23,9 @@ Scheduler::Scheduler(SessionTable& sessions, SchedulerLimits limits)
     : sessions_(sessions), limits_(limits), planner_(sessions.pool().total(), sessions.blockSize()) {}
 
 void Scheduler::enqueue(Request& request) {
-  Session& session = *sessions_.find(request.session);
-  waiting_.enqueue(request, session.tenant);
-  session.request = request.id;
+  request.holder = sessions_.find(request.session);
+  waiting_.enqueue(request, request.holder->tenant);
+  request.holder->request = request.id;
 }
 
 void Scheduler::remove(Request& request) {
@@ -56,26 +56,31 @@ StepPlan Scheduler::plan(uint64_t step, uint64_t fence, int64_t now) {
   for (const bool decoding : {true, false}) {
     for (Request* request : running) {
       if (!request->running) continue;  // preempted by one before it
-      const bool isDecode = decodes(*request, *sessions_.find(request->session));
+      const bool isDecode = decodes(*request, *request->holder);
       if (isDecode == decoding) place(*request, draft);
     }
   }
   if (!draft.preempted) admitWaiting(draft, now);
-  std::stable_sort(draft.plan.sequences.begin(), draft.plan.sequences.end(), byLogits);
+  std::vector<PlannedSequence>& sequences = draft.plan.sequences;
+  if (!std::is_sorted(sequences.begin(), sequences.end(), byLogits)) {
+    std::stable_sort(sequences.begin(), sequences.end(), byLogits);
+  }
   return std::move(draft.plan);
 }
 
 /** In running order but for priorities. */
 std::vector<Request*> Scheduler::byPriority() const {
   std::vector<Request*> running = running_;
-  std::stable_sort(running.begin(), running.end(),
-                   [](const Request* a, const Request* b) { return a->spec.priority > b->spec.priority; });
+  const auto isHigher = [](const Request* a, const Request* b) { return a->spec.priority > b->spec.priority; };
+  if (!std::is_sorted(running.begin(), running.end(), isHigher)) {
+    std::stable_sort(running.begin(), running.end(), isHigher);
+  }
   return running;
 }
 
 void Scheduler::place(Request& request, Draft& draft) {
   if (request.isPaused()) return;
-  Session& session = *sessions_.find(request.session);
+  const Session& session = *request.holder;
   PlannedSequence planned;
   planned.request = request.id;
   planned.start = static_cast<int32_t>(session.tokens.size());

@@ -43,7 +43,7 @@ bool Scheduler::fits(const Request& request) {
     const int64_t watermark = running_.empty() ? 0 : capacity / kWatermarkShare + 1;
     return sessions_.runningBlocks() + prompt + watermark <= capacity;
   }
-  const std::vector<BlockId> held = sessions_.preview(*sessions_.find(request.session), request.spec.prompt);
+  const std::vector<BlockId> held = sessions_.preview(*request.holder, request.spec.prompt);
   std::vector<BlockDemand> all = demands();
   BlockDemand own = demandOf(request);
   own.table = held;
@@ -73,7 +73,7 @@ bool Scheduler::parkPaused(const Request& except, uint64_t fence) {
 void Scheduler::park(Request& request, uint64_t fence) {
   running_.erase(std::find(running_.begin(), running_.end(), &request));
   promised_ -= request.promisedBlocks;
-  Session& session = *sessions_.find(request.session);
+  Session& session = *request.holder;
   request.running = false;
   sessions_.setRunning(session, false);
   sessions_.trim(session, fence);
@@ -81,7 +81,7 @@ void Scheduler::park(Request& request, uint64_t fence) {
   weighed_ = false;
 }
 
-/** After the pool shrank: brings what runs within its capacity, so that all of it can end, and idle KV within the rest. */
+/** After the pool shrank: brings what runs within its capacity, so that all can end, and idle KV within the rest. */
 void Scheduler::shed(Draft& draft) {
   const int64_t capacity = sessions_.pool().capacity();
   weighed_ = false;
@@ -96,7 +96,7 @@ void Scheduler::shed(Draft& draft) {
 }
 
 void Scheduler::admit(Request& request, uint64_t fence, int64_t now) {
-  Session& session = *sessions_.find(request.session);
+  Session& session = *request.holder;
   running_.push_back(&request);
   if (!request.wasAdmitted) {
     // A score request computes every position: what is cached has no logits.

@@ -7,7 +7,7 @@ namespace octavo {
 
 /** What it would copy before a write counts as not held. */
 BlockDemand Scheduler::demandOf(const Request& request) const {
-  const Session& session = *sessions_.find(request.session);
+  const Session& session = *request.holder;
   BlockDemand demand;
   demand.table = session.blocks;
   if (sessions_.mustCopy(session)) demand.table = demand.table.first(demand.table.size() - 1);
@@ -29,24 +29,27 @@ size_t Scheduler::indexOf(const Request& request) const {
 
 /** With so many blocks more for this request all can still end, in some order. */
 bool Scheduler::isSafe(const Request& request, int64_t blocks) {
-  if (limits_.admission == Admission::kOptimistic || promised_ <= sessions_.pool().capacity()) return true;
-  if (!weighed_) planner_.weigh(demands(), sessions_.pool().capacity());
+  const int64_t capacity = sessions_.pool().capacity();
+  if (blocks == 0 || limits_.admission == Admission::kOptimistic || promised_ <= capacity) return true;
+  if (!weighed_) planner_.weigh(demands(), capacity);
   weighed_ = true;
   return blocks <= planner_.allowance(indexOf(request));
 }
 
 /** Makes the session of a running request cover so many tokens; false: not in this step. */
 bool Scheduler::provide(Request& request, int64_t tokens, Draft& draft) {
-  Session& session = *sessions_.find(request.session);
+  Session& session = *request.holder;
   BlockPool& pool = sessions_.pool();
-  while (!isSafe(request, sessions_.blocksToCover(session, tokens))) {
+  const auto missing = [&] { return sessions_.blocksToCover(session, tokens); };
+  if (missing() == 0) return sessions_.cover(session, tokens, request.length(), draft.fence);
+  while (!isSafe(request, missing())) {
     if (parkPaused(request, draft.fence)) continue;
     ++report_.stalls;
     return false;
   }
   for (;;) {
-    sessions_.makeFree(sessions_.blocksToCover(session, tokens), draft.fence);
-    const int64_t blocks = sessions_.blocksToCover(session, tokens);
+    sessions_.makeFree(missing(), draft.fence);
+    const int64_t blocks = missing();
     if (blocks <= pool.free()) {
       if (weighed_) planner_.take(indexOf(request), blocks);
       if (sessions_.cover(session, tokens, request.length(), draft.fence)) return true;

@@ -96,8 +96,8 @@ class SessionTable {
   /**
    * Takes KV that no running session holds until at most `mostBlocks` of it are left, below 0 also what others share
    * with running ones: first kept blocks that were used
-   * once, then idle sessions' by the policy (beyond their base first), then the other kept ones, then waiting sessions', last to be served first.
-   * What a session loses is the end of what it holds: the rest is still a prefix.
+   * once, then idle sessions' by the policy, beyond their base first, then the other kept ones, then waiting ones',
+   * last to be served first. What a session loses is the end of what it holds: the rest is still a prefix.
    */
   void reclaim(int64_t mostBlocks, uint64_t fence);
 

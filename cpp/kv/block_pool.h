@@ -31,8 +31,9 @@ struct PoolPages {
 /**
  * Hands out block ids. Pages are mapped when a block on them is taken, and given back when no live block is on them
  * and they were not needed for a while. The ledger shows free blocks on mapped pages as (engine, "kv.free"), owned
- * ones as (session, "kv.blocks"), those that the engine owns as (engine, "kv.cached"), released ones whose fence has not passed as (engine, "kv.inFlight"), and what of
- * the mapped pages is in no whole block as (engine, "kv.padding"), whose count is that of the pages.
+ * ones as (session, "kv.blocks"), those that the engine owns as (engine, "kv.cached"), released ones whose fence has
+ * not passed as (engine, "kv.inFlight"), and what of the mapped pages is in no whole block as (engine, "kv.padding"),
+ * whose count is that of the pages.
  * Thread-safe. Invariant: free + owned + in flight = capacity; their pages are mapped. One pool a ledger.
  */
 class BlockPool {
@@ -59,7 +60,7 @@ class BlockPool {
    */
   void release(Owner owner, const std::vector<BlockId>& blocks, uint64_t fence);
   /**
-   * Blocks change their owner; all or nothing, throws kInternal naming the block and its owner when one is not `from`'s.
+   * Blocks change their owner; all or nothing: throws kInternal naming the block and its owner if one is another's.
    */
   void transfer(Owner from, Owner to, const std::vector<BlockId>& blocks);
   /** Who should give blocks up, and how many; candidates as EvictionPlanner takes them, of live blocks alone. */

@@ -25,6 +25,7 @@ export interface SchedulerStep {
   starved: number[]
   refused: number[]
   finished: number[]
+  planNanoseconds: number
 }
 
 export interface Scheduler {

@@ -142,10 +142,13 @@ void SchedulerHandle::book(const StepPlan& plan, Napi::Array finished) {
   }
 }
 
-/** step() → { sequences: [request, start, count, logits, …], starved, refused, finished }; refused ones are over. */
+/** step() → { sequences: [request, start, count, logits, …], starved, refused, finished, planNanoseconds } */
 Napi::Value SchedulerHandle::step(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
+  const SteadyClock clock;
+  const int64_t began = clock.now();
   const StepPlan plan = scheduler_->plan(++step_, 0, 0);
+  const int64_t took = clock.now() - began;
   sessions_->takeCopies();
   Napi::Array sequences = Napi::Array::New(env);
   for (const PlannedSequence& planned : plan.sequences) {
@@ -161,6 +164,7 @@ Napi::Value SchedulerHandle::step(const Napi::CallbackInfo& info) {
   made.Set("starved", toNumbers(env, plan.starved, id));
   made.Set("refused", toNumbers(env, plan.refused, id));
   made.Set("finished", finished);
+  made.Set("planNanoseconds", static_cast<double>(took));
   for (const RequestId refused : plan.refused) finish(*requests_.at(refused));
   if (plan.refused.empty()) book(plan, finished);
   pool_->passFence(step_);

@@ -230,7 +230,7 @@ export class ModelScheduler {
 
   /** So many blocks more, and those that need less than this one can still end one after the other. */
   #isSafe(request: ModelRequest, blocks: number): boolean {
-    if (this.options.optimistic || this.#promised() <= this.capacity) return true
+    if (blocks === 0 || this.options.optimistic || this.#promised() <= this.capacity) return true
     this.#order ??= this.#weigh()
     const place = this.#order.findIndex((each) => each.request === request)
     return this.#order.slice(0, place).every(({ spare }) => blocks <= spare)
