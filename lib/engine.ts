@@ -9,6 +9,7 @@ import { readEngineOptions, type EngineOptions } from './options/engine-options.
 import type { Prompt } from './options/generate-options.js'
 import { readPlanOptions, type PlanOptions } from './options/plan-options.js'
 import { checkPromptLength } from './options/generate-settings.js'
+import { readSessionOptions, type SessionOptions } from './options/session-options.js'
 import { invalid, isPath, OptionReader } from './options/reader.js'
 import { memoryPlan, type MemoryPlan } from './plan.js'
 import { traceLevels, type TraceLevel } from './options/trace-options.js'
@@ -17,6 +18,7 @@ import { EngineState } from './runtime/engine-state.js'
 import { creationStack, unwatch, watch } from './runtime/leaks.js'
 import { ScoreRequest, type Logits } from './runtime/score-request.js'
 import { Session } from './session.js'
+import { sessionInfo, type SessionInfo } from './session-info.js'
 import { buildLeaks, buildSnapshot } from './trace/build.js'
 import type { LeakReport, MemorySnapshot } from './trace/snapshot.js'
 import type { Tokenizer } from './text/types.js'
@@ -148,10 +150,28 @@ export class Engine {
     return this.#state.disposed
   }
 
-  /** A new conversation. Throws OCTAVO_DISPOSED. */
-  createSession(): Session {
+  /**
+   * A new conversation. Throws OCTAVO_DISPOSED, OCTAVO_UNKNOWN_OPTION, OCTAVO_INVALID_ARGUMENT.
+   *
+   * @example
+   * ```ts
+   * import { Engine } from 'octavo'
+   * await using engine = await Engine.load()
+   * using session = engine.createSession({ tenant: 'acme', quota: true, timeouts: 'short', heartbeat: true })
+   * session.heartbeat()
+   * console.log(engine.sessions().map(({ id, stage, bytes, lease }) => [id, stage, bytes, lease?.expiresInMs]))
+   * ```
+   */
+  createSession(options?: SessionOptions): Session {
+    const settings = readSessionOptions(options)
     this.#state.assertOpen()
-    return new Session(this, this.#state)
+    return new Session(this, this.#state, (native) => native.createSession(settings))
+  }
+
+  /** Every session with what it holds, its age, stage, place, quota and lease. Throws OCTAVO_DISPOSED. */
+  sessions(): SessionInfo[] {
+    this.#state.assertOpen()
+    return this.#state.native.sessions().map(sessionInfo)
   }
 
   /**
@@ -297,6 +317,23 @@ export class Engine {
   async compact(): Promise<void> {
     this.#state.assertOpen()
     await this.#state.native.compact()
+  }
+
+  /**
+   * Gives back every KV block that no session holds and that the prefix cache kept, and forgets what was evicted:
+   * what sessions hold can still be found by others of their tenant. Throws OCTAVO_DISPOSED.
+   *
+   * @example
+   * ```ts
+   * import { Engine } from 'octavo'
+   * await using engine = await Engine.load(undefined, { prefixCache: true })
+   * engine.clearPrefixCache()
+   * console.log(engine.memory().kv.cachedBlocks)
+   * ```
+   */
+  clearPrefixCache(): void {
+    this.#state.assertOpen()
+    this.#state.native.clearPrefixCache()
   }
 
   /** Verifies that plan, allocator, ledger and KV pool agree. Throws OCTAVO_INTERNAL where not, OCTAVO_DISPOSED. */

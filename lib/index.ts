@@ -22,6 +22,14 @@ export type {
   LoadProgress,
   MemoryOptions,
 } from './options/engine-options.js'
+export type { PrefixCacheOptions } from './options/prefix-options.js'
+export type {
+  HeartbeatOptions,
+  QuotaOptions,
+  SessionOptions,
+  TimeoutOptions,
+} from './options/session-options.js'
+export type { SessionInfo } from './session-info.js'
 export type { AssumedMemory, PlanOptions } from './options/plan-options.js'
 export type { MemoryPlan, PlanItem, PlanMisfit } from './plan.js'
 export type { TraceLevel, TraceOptions, TraceSpillOptions } from './options/trace-options.js'
@@ -37,6 +45,7 @@ export type {
   LedgerLine,
   MappedReport,
   MemoryReport,
+  PrefixCacheReport,
   RegionName,
   RegionReport,
   SessionReport,

@@ -43,8 +43,17 @@ function nativeTrace({ spill, ...trace }: TraceSettings): NativeTraceOptions {
 
 /** Settings as the runtime takes them. */
 function nativeOptions(settings: EngineSettings, totalBytes: () => number): NativeEngineOptions {
-  const { maxSequences, maxBatchTokens, blockSize, dtype, kvDType, eviction, pinnedBytes } =
-    settings
+  const {
+    maxSequences,
+    maxBatchTokens,
+    blockSize,
+    dtype,
+    kvDType,
+    eviction,
+    admission,
+    prefix,
+    pinnedBytes,
+  } = settings
   return {
     maxSequences,
     ...(maxBatchTokens !== null && { maxBatchTokens }),
@@ -52,6 +61,8 @@ function nativeOptions(settings: EngineSettings, totalBytes: () => number): Nati
     ...(dtype !== null && { dtype }),
     ...(kvDType !== null && { kvDType }),
     eviction,
+    admission,
+    ...(prefix !== null && { prefix }),
     memoryLimit: limitBytes(settings.limit, totalBytes),
     kvBytes: settings.kvBytes ?? 0,
     trace: nativeTrace(settings.trace),

@@ -35,7 +35,7 @@ export interface RegionReport {
   failures: number
 }
 
-/** The pool of KV blocks: free + used + in flight = capacity. Memory is held page by page, as blocks need it. */
+/** The pool of KV blocks: free + used + cached + in flight = capacity. Memory is held page by page, as blocks need it. */
 export interface KvReport {
   totalBlocks: number
   /** What can be held at once: all, or fewer since the device refused a page. */
@@ -43,12 +43,15 @@ export interface KvReport {
   freeBlocks: number
   /** Owned by sessions. */
   usedBlocks: number
+  /** Held by no session, kept for prompts that begin alike. */
+  cachedBlocks: number
   /** Given back, reusable when the step that may still read them has ended. */
   inFlightBlocks: number
   blockBytes: number
   pages: KvPages
   compaction: CompactionReport
   eviction: EvictionReport
+  prefix: PrefixCacheReport
 }
 
 /** How the KV blocks lie on pages of 2 MiB. */
@@ -91,14 +94,47 @@ export interface EvictionReport {
   pages: number
 }
 
+/** The prefix cache now, and what it has done since the load. */
+export interface PrefixCacheReport {
+  /** False: `prefixCache` is off. */
+  enabled: boolean
+  /** That can be found by a prompt. */
+  blocks: number
+  /** Of these, held by no session. */
+  cachedBlocks: number
+  /** Held by several sessions. */
+  sharedBlocks: number
+  /** Evicted blocks whose last use is remembered. */
+  history: number
+  /** Prompts looked up, and their tokens. */
+  queries: number
+  queryTokens: number
+  /** Of these tokens: found in the session's own KV. */
+  sessionTokens: number
+  /** And beyond that in blocks of other sessions, or of none. */
+  hitTokens: number
+  /** Blocks given up for others. */
+  evictedBlocks: number
+  /** Blocks given up because one with the same tokens was there first. */
+  mergedBlocks: number
+  /** Shared blocks copied before a write. */
+  copiedBlocks: number
+}
+
 /** What one session holds. */
 export interface SessionReport {
   id: number
+  /** That its next step reads. */
   blocks: number
+  /** Of these, on the ledger lines of sessions that have held them longer. */
+  blocksOfOthers: number
+  /** Of its own blocks: its line of the ledger. */
   bytes: number
   /** Tokens whose KV is held. */
   tokens: number
   state: string
+  /** In the order of service of the requests that wait, 1 for the next; 0: its request does not wait. */
+  place: number
 }
 
 /**
@@ -139,8 +175,14 @@ export interface MemoryReport {
    * both say nothing of the rest of the process.
    */
   external: { contextBytes: number; bytes: number | null }
-  /** Requests running and waiting, and steps done since the load. */
+  /** Requests running and waiting. */
   requests: { running: number; waiting: number }
+  /**
+   * Since the load: how often a request had to make room while it ran (`preemptions`, of optimistic admission), and how
+   * often one waited a step so that another could end (`stalls`, of guaranteed admission).
+   */
+  scheduler: { preemptions: number; stalls: number }
+  /** Done since the load. */
   steps: number
   /** The host's memory as last read, and what was done about it. */
   host: HostMemory
@@ -174,6 +216,21 @@ const ledgerLine = ({ ownerKind, ownerId, ...line }: NativeLedgerLine): LedgerLi
   owner: { kind: ownerKind, id: ownerId },
 })
 
+const prefixReport = (prefix: NativeReport['prefix']): PrefixCacheReport => ({
+  enabled: prefix.enabled,
+  blocks: prefix.blocks,
+  cachedBlocks: prefix.cached,
+  sharedBlocks: prefix.shared,
+  history: prefix.history,
+  queries: prefix.queries,
+  queryTokens: prefix.queryTokens,
+  sessionTokens: prefix.sessionTokens,
+  hitTokens: prefix.hitTokens,
+  evictedBlocks: prefix.evicted,
+  mergedBlocks: prefix.merged,
+  copiedBlocks: prefix.copied,
+})
+
 function kvReport(report: NativeReport): KvReport {
   const { liveBytes, ...pages } = report.pages
   const { longestNanoseconds, nanoseconds, ...compaction } = report.compaction
@@ -182,6 +239,7 @@ function kvReport(report: NativeReport): KvReport {
     capacityBlocks: report.blocksCapacity,
     freeBlocks: report.blocksFree,
     usedBlocks: report.blocksOwned,
+    cachedBlocks: report.prefix.cached,
     inFlightBlocks: report.blocksInFlight,
     blockBytes: report.blockBytes,
     pages: { ...pages, pinning: liveBytes === 0 ? null : pages.mappedBytes / liveBytes },
@@ -191,6 +249,7 @@ function kvReport(report: NativeReport): KvReport {
       totalMs: nanoseconds / 1e6,
     },
     eviction: { ...report.eviction, bytes: report.eviction.blocks * report.blockBytes },
+    prefix: prefixReport(report.prefix),
   }
 }
 
@@ -218,6 +277,7 @@ export function memoryReport(
     driver,
     external: { contextBytes: report.contextBytes, bytes: externalBytes },
     requests: { running: report.running, waiting: report.waiting },
+    scheduler: { preemptions: report.preemptions, stalls: report.stalls },
     steps: report.steps,
     host: report.host,
     audit,

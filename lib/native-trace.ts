@@ -98,7 +98,7 @@ export interface NativeTrace {
 export interface NativeBlockRun {
   first: number
   count: number
-  state: 'free' | 'owned' | 'inFlight'
+  state: 'free' | 'owned' | 'cached' | 'inFlight'
   ownerKind: NativeLedgerLine['ownerKind']
   ownerId: number
 }

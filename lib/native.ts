@@ -108,6 +108,31 @@ export interface NativeWeightManifest {
   entries: { name: string; parts: NativeWeightPart[] }[]
 }
 
+/** Mirrors PrefixOptions of cpp/kv/prefix_cache.h; absent: nothing is found or kept. */
+export interface NativePrefixOptions {
+  eviction: 'lru-2' | 'lru'
+  /** of the pool's capacity that blocks without a holder may have */
+  share: number
+  retentionMs: number
+  correlatedUses: number
+}
+
+/** Blocks, and since the load counts of prompts, tokens and blocks; see PrefixReport there. */
+export interface NativePrefixReport {
+  enabled: boolean
+  blocks: number
+  cached: number
+  shared: number
+  history: number
+  queries: number
+  queryTokens: number
+  sessionTokens: number
+  hitTokens: number
+  evicted: number
+  merged: number
+  copied: number
+}
+
 export interface NativeEngineOptions {
   maxSequences: number
   /** absent, also the dtypes: see cpp/engine/engine.h */
@@ -116,6 +141,8 @@ export interface NativeEngineOptions {
   dtype?: NativeDType
   kvDType?: NativeDType
   eviction?: 'page-aware' | 'lru'
+  admission?: 'guaranteed' | 'optimistic'
+  prefix?: NativePrefixOptions
   memoryLimit: number
   kvBytes: number
   trace?: NativeTraceOptions
@@ -140,7 +167,45 @@ export interface NativeEngineOptions {
     pinnedSpare?: number
     /** Without a request, until KV pages without a block and kept pinned buffers go back. */
     idleMilliseconds?: number
+    /** Time stands still until `advanceClock`. */
+    fakeClock?: boolean
   }
+}
+
+/** Milliseconds; 0: as long as it takes. */
+export interface NativeStages {
+  queueMs: number
+  inferenceMs: number
+  postMs: number
+}
+
+/** Absent: none. */
+export interface NativeSessionOptions {
+  /** Its KV is shared with sessions of the same tenant alone. */
+  tenant?: string
+  /** bytes */
+  quotaBase?: number
+  quotaMax?: number
+  stages?: NativeStages
+  heartbeatMs?: number
+  /** without a heartbeat and without a request */
+  idleMs?: number
+}
+
+export interface NativeSessionInfo extends NativeSession {
+  tenant: string
+  ageMs: number
+  /** bytes; 0: none */
+  quotaBase: number
+  quotaMax: number
+  /** 0: no lease */
+  heartbeatMs: number
+  /** until the lease runs out */
+  leaseMs: number
+  /** 0: none */
+  request: number
+  requestAgeMs: number
+  stage: 'idle' | 'queue' | 'inference' | 'post'
 }
 
 export interface NativeRequest {
@@ -159,6 +224,10 @@ export interface NativeRequest {
   stopTokens: Int32Array
   topLogprobs: number
   score: boolean
+  /** The higher goes first; 0 where absent. */
+  priority?: number
+  /** absent: the session's */
+  stages?: NativeStages
   credits: number
 }
 
@@ -193,6 +262,18 @@ export interface NativeLedgerLine {
   bytes: number
   peakBytes: number
   count: number
+}
+
+export interface NativeSession {
+  id: number
+  blocks: number
+  /** Of these, on the ledger lines of sessions that have held them longer; not in `bytes`. */
+  blocksOfOthers: number
+  bytes: number
+  tokens: number
+  state: string
+  /** Of a waiting request, 1 for the next; 0: it does not wait. */
+  place: number
 }
 
 export interface NativeReport {
@@ -235,11 +316,14 @@ export interface NativeReport {
     nanoseconds: number
   }
   eviction: { sessions: number; blocks: number; tokens: number; pages: number }
+  prefix: NativePrefixReport
   /** of weights, that stay in their files */
   mappedBytes: number
-  sessions: { id: number; blocks: number; bytes: number; tokens: number; state: string }[]
+  sessions: NativeSession[]
   running: number
   waiting: number
+  preemptions: number
+  stalls: number
   steps: number
   /** of the engine thread over all steps, outside the device's work */
   hostNanoseconds: number
@@ -264,9 +348,18 @@ export interface NativePlanRequest {
 
 export interface NativeEngine {
   readonly deviceId: string
-  createSession(): number
+  createSession(options?: NativeSessionOptions): number
+  /** Renews a lease. Throws OCTAVO_LEASE_EXPIRED when it comes too late. */
+  heartbeat(session: number): void
+  sessions(): NativeSessionInfo[]
+  /** Of an engine loaded with `testing.fakeClock`. */
+  advanceClock(milliseconds: number): void
+  /** A session that holds what an idle one does, in the same blocks. Throws OCTAVO_SESSION_BUSY. */
+  forkSession(session: number): number
   /** Synchronous part done on return; the promise settles when the fence has passed. */
   disposeSession(session: number): Promise<void>
+  /** Gives back every KV block that no session holds. */
+  clearPrefixCache(): void
   /** Moves KV blocks together between steps and gives free pages back; settles when that is done. */
   compact(): Promise<void>
   submit(session: number, request: NativeRequest): number

@@ -3,6 +3,7 @@ import './polyfill.js'
 import type { Engine } from './engine.js'
 import { fromNative } from './errors.js'
 import { Generation } from './generation.js'
+import type { NativeEngine } from './native.js'
 import type { SessionReport } from './memory.js'
 import type { ChatOptions, GenerateOptions, Prompt } from './options/generate-options.js'
 import {
@@ -41,11 +42,11 @@ export class Session {
   #fence: Promise<void> | null = null
 
   /** @internal Use engine.createSession(). */
-  constructor(engine: Engine, state: EngineState) {
+  constructor(engine: Engine, state: EngineState, create: (native: NativeEngine) => number) {
     this.engine = engine
     this.#state = state
     try {
-      this.id = state.native.createSession()
+      this.id = create(state.native)
     } catch (error) {
       throw fromNative(error)
     }
@@ -115,11 +116,48 @@ export class Session {
     return this.#generation(chatIds(messages, options, text, limits.vocabularySize), settings)
   }
 
+  /**
+   * A session that holds what this one does, in the same KV blocks, and goes its own way from here: several answers to
+   * one prompt, or a branch of a conversation. A block is copied only when one of those who share it writes into it.
+   * Throws OCTAVO_SESSION_BUSY while a generation runs, and OCTAVO_DISPOSED.
+   *
+   * @example
+   * ```ts
+   * import { Engine } from 'octavo'
+   * await using engine = await Engine.load()
+   * using session = engine.createSession()
+   * await session.generate('Tom had a red ball', { maxNewTokens: 1 }).result
+   * using other = session.fork()
+   * const answers = [session, other].map((each, seed) =>
+   *   each.generate('Tom had a red ball', { maxNewTokens: 20, temperature: 1, seed }).result,
+   * )
+   * for (const { text, usage } of await Promise.all(answers)) console.log(usage.cachedTokens, text)
+   * ```
+   */
+  fork(): Session {
+    this.assertOpen()
+    return new Session(this.engine, this.#state, (native) => native.forkSession(this.id))
+  }
+
+  /**
+   * Whoever it serves is still there: renews the lease that `heartbeat` of `engine.createSession` began; without one it does
+   * nothing. Throws OCTAVO_LEASE_EXPIRED when it comes too late, and OCTAVO_DISPOSED.
+   */
+  heartbeat(): void {
+    this.assertOpen()
+    try {
+      this.#state.native.heartbeat(this.id)
+    } catch (error) {
+      throw fromNative(error)
+    }
+  }
+
   /** What this session holds now. Throws OCTAVO_DISPOSED. */
   memory(): SessionReport {
     this.assertOpen()
     const report = this.#state.native.report().sessions.find(({ id }) => id === this.id)
-    return report ?? { id: this.id, blocks: 0, bytes: 0, tokens: 0, state: 'idle' }
+    const nothing = { blocks: 0, blocksOfOthers: 0, bytes: 0, tokens: 0, state: 'idle', place: 0 }
+    return report ?? { id: this.id, ...nothing }
   }
 
   /**

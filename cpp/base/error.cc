@@ -16,6 +16,9 @@ const char* errorCodeName(ErrorCode code) {
     case ErrorCode::kContextExceeded: return "OCTAVO_CONTEXT_EXCEEDED";
     case ErrorCode::kRequestTooLarge: return "OCTAVO_REQUEST_TOO_LARGE";
     case ErrorCode::kSessionBusy: return "OCTAVO_SESSION_BUSY";
+    case ErrorCode::kQuotaExceeded: return "OCTAVO_QUOTA_EXCEEDED";
+    case ErrorCode::kTimedOut: return "OCTAVO_TIMED_OUT";
+    case ErrorCode::kLeaseExpired: return "OCTAVO_LEASE_EXPIRED";
     case ErrorCode::kDisposed: return "OCTAVO_DISPOSED";
     case ErrorCode::kCancelled: return "OCTAVO_CANCELLED";
     case ErrorCode::kIoFailed: return "OCTAVO_IO_FAILED";

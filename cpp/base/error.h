@@ -20,6 +20,9 @@ enum class ErrorCode {
   kContextExceeded,     // prompt (+ new tokens) longer than the model's context
   kRequestTooLarge,     // can never fit the KV pool, even alone
   kSessionBusy,         // the session already runs a request
+  kQuotaExceeded,       // more than the session's quota can ever hold
+  kTimedOut,            // a stage of the request took longer than it may
+  kLeaseExpired,        // the session was not heard of for too long
   kDisposed,            // the engine or session was disposed
   kCancelled,           // the caller aborted a load
   kIoFailed,            // reading a file failed

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "binding/arguments.h"
 #include "binding/model_arguments.h"
+#include "binding/prefix_values.h"
+#include "binding/session_values.h"
 
 namespace octavo {
 
@@ -32,6 +34,7 @@ EngineTesting readTesting(const Fields& testing) {
   if (testing.has("kvPagesUntil")) read.kvPagesUntil = testing.size("kvPagesUntil");
   if (testing.has("inelasticKv")) read.inelasticKv = testing.flag("inelasticKv");
   if (testing.has("pinnedSpare")) read.pinnedSpare = testing.size("pinnedSpare");
+  if (testing.has("fakeClock")) read.fakeClock = testing.flag("fakeClock");
   if (testing.has("idleMilliseconds")) read.idleMilliseconds = testing.int32("idleMilliseconds");
   if (testing.has("stepMicroseconds")) read.stepMicroseconds = testing.int32("stepMicroseconds");
   return read;
@@ -58,6 +61,13 @@ EvictionPolicy readEviction(const Fields& options) {
   return EvictionPolicy::kPageAware;
 }
 
+Admission readAdmission(const Fields& options) {
+  const std::string name = options.text("admission");
+  if (name == "optimistic") return Admission::kOptimistic;
+  if (name != "guaranteed") options.refuse("admission", "'guaranteed' or 'optimistic'");
+  return Admission::kGuaranteed;
+}
+
 EngineOptions readOptions(const Fields& options) {
   EngineOptions read;
   read.maxSequences = options.int32("maxSequences");
@@ -65,6 +75,8 @@ EngineOptions readOptions(const Fields& options) {
   read.blockSize = options.int32("blockSize");
   if (options.has("dtype")) read.dtype = options.dtype("dtype");
   if (options.has("eviction")) read.eviction = readEviction(options);
+  if (options.has("admission")) read.admission = readAdmission(options);
+  if (options.has("prefix")) read.prefix = readPrefix(options.fields("prefix"));
   if (options.has("kvDType")) read.kvDType = options.dtype("kvDType");
   read.memoryLimit = options.size("memoryLimit");
   read.kvBytes = options.size("kvBytes");
@@ -157,6 +169,8 @@ RequestSpec readRequest(const Napi::Value& request) {
   read.topLogprobs = from.int32("topLogprobs");
   read.score = from.flag("score");
   read.credits = from.int32("credits");
+  if (from.has("stages")) read.stages = readStages(from.fields("stages"));
+  if (from.has("priority")) read.priority = from.int32("priority");
   return read;
 }
 

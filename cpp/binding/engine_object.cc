@@ -9,6 +9,7 @@
 #include "binding/engine_results.h"
 #include "binding/host_results.h"
 #include "binding/plan_results.h"
+#include "binding/session_values.h"
 #include "binding/trace_values.h"
 
 namespace octavo {
@@ -30,7 +31,32 @@ std::shared_ptr<EngineHandle> unwrap(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value createSession(EngineHandle& handle, const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), static_cast<double>(handle.engine().createSession()));
+  const SessionId session = handle.engine().createSession(readSession(info[0]));
+  return Napi::Number::New(info.Env(), static_cast<double>(session));
+}
+
+Napi::Value forkSession(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  const SessionId forked = handle.engine().forkSession(readId(info[0], "session"));
+  return Napi::Number::New(info.Env(), static_cast<double>(forked));
+}
+
+Napi::Value heartbeat(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  handle.engine().heartbeat(readId(info[0], "session"));
+  return info.Env().Undefined();
+}
+
+Napi::Value sessions(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  Napi::Array made = Napi::Array::New(info.Env());
+  for (const SessionInfo& session : handle.engine().sessions()) {
+    made.Set(made.Length(), makeSessionInfo(info.Env(), session));
+  }
+  return made;
+}
+
+/** advanceClock(milliseconds) of an engine loaded with `testing.fakeClock`. */
+Napi::Value advanceClock(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  handle.engine().advanceClock(int64_t{readCount(info[0], "milliseconds")} * 1000000);
+  return info.Env().Undefined();
 }
 
 Napi::Value disposeSession(EngineHandle& handle, const Napi::CallbackInfo& info) {
@@ -38,6 +64,11 @@ Napi::Value disposeSession(EngineHandle& handle, const Napi::CallbackInfo& info)
 }
 
 Napi::Value compact(EngineHandle& handle, const Napi::CallbackInfo&) { return handle.compact(); }
+
+Napi::Value clearPrefixCache(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  handle.engine().clearPrefixCache();
+  return info.Env().Undefined();
+}
 
 Napi::Value submit(EngineHandle& handle, const Napi::CallbackInfo& info) {
   const SessionId session = readId(info[0], "session");
@@ -145,6 +176,9 @@ void finalize(napi_env, void* wrapped, void*) {
 Napi::Function defineEngineClass(Napi::Env env) {
   const napi_property_descriptor methods[] = {
       method("createSession", call<createSession>), method("disposeSession", call<disposeSession>),
+      method("forkSession", call<forkSession>),       method("clearPrefixCache", call<clearPrefixCache>),
+      method("heartbeat", call<heartbeat>),         method("sessions", call<sessions>),
+      method("advanceClock", call<advanceClock>),
       method("compact", call<compact>),             method("submit", call<submit>),
       method("cancel", call<cancel>),               method("grant", call<grant>),
       method("report", call<report>),

@@ -2,6 +2,8 @@
 
 #include "binding/device_values.h"
 #include "binding/memory_values.h"
+#include "binding/prefix_values.h"
+#include "binding/session_values.h"
 
 namespace octavo {
 
@@ -19,16 +21,6 @@ Napi::Object makeRegion(Napi::Env env, Region region, const RegionStatistics& st
   made.Set("failures", static_cast<double>(statistics.failures));
   made.Set("statistics", toValue(env, memory));
   made.Set("fragmentation", toValue(env, fragmentationOf(memory)));
-  return made;
-}
-
-Napi::Object makeSession(Napi::Env env, const SessionReport& session) {
-  Napi::Object made = Napi::Object::New(env);
-  made.Set("id", static_cast<double>(session.id));
-  made.Set("blocks", static_cast<double>(session.blocks));
-  made.Set("bytes", static_cast<double>(session.bytes));
-  made.Set("tokens", static_cast<double>(session.tokens));
-  made.Set("state", session.state);
   return made;
 }
 
@@ -90,10 +82,13 @@ Napi::Object makeReport(Napi::Env env, const EngineReport& report) {
   made.Set("pages", makePages(env, report.pages));
   made.Set("compaction", makeCompaction(env, report.compaction));
   made.Set("eviction", makeEviction(env, report.eviction));
+  made.Set("prefix", makePrefix(env, report.prefix));
   made.Set("blockBytes", static_cast<double>(report.blockBytes));
   made.Set("mappedBytes", static_cast<double>(report.mappedBytes));
   made.Set("running", static_cast<double>(report.running));
   made.Set("waiting", static_cast<double>(report.waiting));
+  made.Set("preemptions", static_cast<double>(report.scheduler.preemptions));
+  made.Set("stalls", static_cast<double>(report.scheduler.stalls));
   made.Set("steps", static_cast<double>(report.steps));
   made.Set("hostNanoseconds", static_cast<double>(report.hostNanoseconds));
   return made;

@@ -10,8 +10,11 @@
 #include "binding/testing/model_calls.h"
 #include "binding/testing/model_handle.h"
 #include "binding/testing/pages_handle.h"
+#include "binding/testing/prefix_calls.h"
+#include "binding/testing/prefix_handle.h"
 #include "binding/testing/resource_handle.h"
 #include "binding/testing/pool_handle.h"
+#include "binding/testing/scheduler_handle.h"
 #include "binding/testing/trace_handle.h"
 #include "binding/testing/workspace_handle.h"
 
@@ -25,11 +28,14 @@ void initTesting(Napi::Env env, Napi::Object exports) {
   testing.Set("Pages", testing::PagesHandle::define(env));
   testing.Set("Resource", testing::ResourceHandle::define(env));
   testing.Set("Pool", testing::PoolHandle::define(env));
+  testing.Set("Prefix", testing::PrefixHandle::define(env));
   testing.Set("Cache", testing::CacheHandle::define(env));
+  testing.Set("Scheduler", testing::SchedulerHandle::define(env));
   testing.Set("Trace", testing::TraceHandle::define(env));
   testing.Set("Workspace", testing::WorkspaceHandle::define(env));
   testing.Set("Model", testing::ModelHandle::define(env));
   testing::defineModelCalls(env, testing);
+  testing::definePrefixCalls(env, testing);
   testing::defineHostCalls(env, testing);
   testing::defineAllocationBench(env, testing);
   testing::defineLinkBench(env, testing);

@@ -58,9 +58,10 @@ bool Engine::State::compactForCallers(std::unique_lock<std::mutex>& lock) {
 
 /** An engine without requests that stays so for a while keeps no page and no pinned buffer that it does not need. */
 void Engine::State::tidyWhenIdle(std::unique_lock<std::mutex>& lock) {
-  const auto idle = std::chrono::milliseconds(options.testing.idleMilliseconds);
+  const std::chrono::nanoseconds idle = std::chrono::milliseconds(options.testing.idleMilliseconds);
+  const std::chrono::nanoseconds expiry = untilExpiry();
   const auto isWanted = [this] { return changed || stopping; };
-  if (!requests.empty() || failure || wake.wait_for(lock, idle, isWanted)) return;
+  if (!requests.empty() || failure || wake.wait_for(lock, std::min(idle, expiry), isWanted) || expiry < idle) return;
   const PoolPages pages = cache->pool().pages();
   const double tolerated = kIdlePinning * static_cast<double>(pages.packed) + 1;
   try {

@@ -13,24 +13,32 @@ Engine::Engine() : state_(std::make_unique<State>()) {}
 
 Engine::~Engine() { dispose(); }
 
-SessionId Engine::createSession() {
+SessionId Engine::createSession(const SessionOptions& options) {
   const std::lock_guard lock(state_->mutex);
   state_->requireOpen();
-  const SessionId id = state_->sessions->create().id;
+  Session& session = state_->sessions->create(options.tenant);
+  session.quota = options.quota;
+  session.stages = options.stages;
+  state_->beginLease(session, options.lease);
+  const SessionId id = session.id;
   if (state_->options.testing.leakBytes > 0) state_->plantLeak(id);
   return id;
+}
+
+SessionId Engine::forkSession(SessionId id) {
+  const std::lock_guard lock(state_->mutex);
+  state_->requireOpen();
+  const Session& session = state_->requireSession(id);
+  state_->requireIdle(session);
+  Session& forked = state_->sessions->fork(session);
+  state_->beginLease(forked, session.lease.terms());
+  return forked.id;
 }
 
 void Engine::disposeSession(SessionId id, std::function<void()> whenReusable) {
   std::unique_lock lock(state_->mutex);
   Session* session = state_->disposed ? nullptr : state_->sessions->find(id);
-  if (session) {
-    const auto request = state_->requests.find(session->request);
-    if (request != state_->requests.end()) state_->finish(*request->second, FinishReason::kCancelled);
-    state_->sessions->remove(*session, state_->inFlight);
-    state_->allocator->trace().ownerEnded({OwnerKind::kSession, id});
-    state_->notify();  // others may wait for these blocks
-  }
+  if (session) state_->release(*session, FinishReason::kCancelled);
   if (!whenReusable) return;
   if (session && state_->inFlight > 0) {
     state_->reusable.emplace(state_->inFlight, std::move(whenReusable));
@@ -46,14 +54,11 @@ RequestId Engine::submit(SessionId id, RequestSpec spec) {
   if (state_->failure) throw *state_->failure;
   state_->requireHostMemory();
   Session& session = state_->requireSession(id);
-  if (session.request != 0) {
-    throw Error(ErrorCode::kSessionBusy, "session " + std::to_string(id) + " already runs request " +
-                                             std::to_string(session.request) +
-                                             "; wait for it, cancel it, or use another session");
-  }
+  state_->requireIdle(session);
   const int32_t blockSize = state_->options.blockSize;
   validateRequest(spec, {state_->spec.vocabularySize, state_->spec.sampledVocabulary, state_->spec.contextLength,
                          blockSize, state_->cache->pool().total()});
+  requireWithinQuota(session, spec, state_->cache->shape());
   auto request = std::make_unique<Request>();
   request->session = id;
   request->promisedBlocks = blocksOf(spec, blockSize);
@@ -61,10 +66,12 @@ RequestId Engine::submit(SessionId id, RequestSpec spec) {
   request->spec = std::move(spec);
   request->prepare(state_->spec.vocabularySize);
   request->timings.submitted = state_->clock->now();
+  request->timer = StageTimer(request->spec.stages.value_or(session.stages), request->timings.submitted);
   request->id = ++state_->lastRequest;
   Request& entered = *request;
   state_->requests.emplace(entered.id, std::move(request));
   state_->scheduler->enqueue(entered);
+  state_->beginTimers(entered, session);
   state_->notify();
   return entered.id;
 }
@@ -96,6 +103,13 @@ void Engine::compact(std::function<void()> whenDone) {
     }
   }
   whenDone();
+}
+
+void Engine::clearPrefixCache() {
+  const std::lock_guard lock(state_->mutex);
+  state_->requireOpen();
+  state_->sessions->clearPrefixCache(state_->inFlight);
+  state_->notify();
 }
 
 EngineEvents Engine::drain() {
@@ -131,10 +145,18 @@ void Engine::State::requireOpen() const {
 
 Session& Engine::State::requireSession(SessionId id) {
   if (Session* session = sessions->find(id)) return *session;
+  if (std::find(reaped.begin(), reaped.end(), id) != reaped.end()) throw leaseExpired(id);
   if (sessions->wasCreated(id)) {
     throw Error(ErrorCode::kDisposed, "session " + std::to_string(id) + " was disposed; create another");
   }
   throw Error(ErrorCode::kInvalidArgument, "there is no session " + std::to_string(id) + "; create one first");
+}
+
+void Engine::State::requireIdle(const Session& session) const {
+  if (session.request == 0) return;
+  throw Error(ErrorCode::kSessionBusy, "session " + std::to_string(session.id) + " already runs request " +
+                                           std::to_string(session.request) +
+                                           "; wait for it, cancel it, or use another session");
 }
 
 void Engine::State::finish(Request& request, FinishReason reason, const Error* error) {
@@ -155,7 +177,11 @@ void Engine::State::finish(Request& request, FinishReason reason, const Error* e
   events.finished.push_back(std::move(event));
 
   scheduler->remove(request);
-  if (Session* session = sessions->find(request.session)) sessions->trim(*session, inFlight);
+  std::erase(timed, &request);
+  if (Session* session = sessions->find(request.session)) {
+    sessions->trim(*session, inFlight);
+    endRequest(*session);
+  }
   const RequestId id = request.id;
   requests.erase(id);
   allocator->trace().ownerEnded({OwnerKind::kRequest, id});

@@ -11,7 +11,9 @@
 
 #include "base/clock.h"
 #include "engine/events.h"
+#include "engine/session_options.h"
 #include "kv/block_pool.h"
+#include "kv/prefix_cache.h"
 #include "memory/allocator.h"
 #include "memory/trace/leak_finder.h"
 #include "model/model_spec.h"
@@ -34,8 +36,12 @@ struct EngineTesting {
   uint64_t kvPagesUntil = 0;
   bool inelasticKv = false;       // as on a device that cannot map pages
   size_t pinnedSpare = 0;         // region pinned may hold as much beyond its plan, in buffers that are kept
+  bool fakeClock = false;         // time stands still until advanceClock
   int32_t idleMilliseconds = 1000;  // without a request, until KV pages without a block and kept buffers go back
 };
+
+/** kGuaranteed: whoever is admitted ends without losing its KV. kOptimistic: more run, and some are recomputed. */
+enum class Admission : uint8_t { kGuaranteed, kOptimistic };
 
 struct EngineOptions {
   int32_t maxSequences = 256;     // running at once; never more than maxBatchTokens
@@ -44,6 +50,8 @@ struct EngineOptions {
   std::optional<DType> dtype;     // activations and weights; absent: fp32 activations over the file's dtypes
                                   // on the CPU, the checkpoint's dtype on CUDA
   EvictionPolicy eviction = EvictionPolicy::kPageAware;  // of KV that idle sessions hold
+  Admission admission = Admission::kGuaranteed;
+  PrefixOptions prefix;           // what is found of other sessions' KV, and kept of those that ended
   std::optional<DType> kvDType;   // absent: the activations'
   size_t memoryLimit = 0;         // bytes the device may hold for us, everything included
   size_t kvBytes = 0;             // 0: what the limit leaves, at most maxSequences · context; on the CPU also at
@@ -66,15 +74,37 @@ struct RequestSpec {
   std::vector<int32_t> stopTokens;    // EOS set; the stop token itself is emitted
   int32_t topLogprobs = 0;            // 0 … 20
   bool score = false;                 // no generation: logits of every prompt position
+  int32_t priority = 0;               // the higher goes first
+  std::optional<StageLimits> stages;  // absent: the session's
   int32_t credits = 0;                // tokens that may be produced before `grant`
 };
 
 struct SessionReport {
   SessionId id = 0;
-  int64_t blocks = 0;
-  size_t bytes = 0;
+  int64_t blocks = 0;         // in its table
+  int64_t blocksOfOthers = 0; // of these, on the ledger lines of sessions that have held them longer
+  size_t bytes = 0;           // of its own
   int64_t tokens = 0;         // whose KV is held
   std::string state;          // "idle" "waiting" "running"
+  int64_t place = 0;          // of a waiting request, in the order of service; 1 is next
+};
+
+/** A session and its lease on life; times in nanoseconds. */
+struct SessionInfo : SessionReport {
+  std::string tenant;
+  int64_t age = 0;
+  SessionQuota quota;
+  LeaseTerms lease;
+  int64_t leaseLeft = 0;      // where it has a lease
+  RequestId request = 0;      // 0: none
+  int64_t requestAge = 0;
+  std::string stage = "idle"; // else "queue" "inference" "post"
+};
+
+/** What the scheduler has done since the load beyond planning steps. */
+struct SchedulerReport {
+  uint64_t preemptions = 0;  // times that a running request had to make room; optimistic admission alone
+  uint64_t stalls = 0;       // times that one waited a step so that another can end; guaranteed admission alone
 };
 
 /** What moving KV blocks together has done since the load. */
@@ -94,15 +124,17 @@ struct EngineReport {
   DeviceMemoryUse driver;
   size_t limit = 0;
   size_t contextBytes = 0;    // the driver's figure less ours, measured when the load had run its kernels
-  int64_t blocksTotal = 0, blocksFree = 0, blocksOwned = 0, blocksInFlight = 0;
+  int64_t blocksTotal = 0, blocksFree = 0, blocksOwned = 0, blocksInFlight = 0;  // owned: by sessions
   int64_t blocksCapacity = 0;  // below the total after the device refused a page
   PoolPages pages;
   CompactionReport compaction;
   EvictionReport eviction;
+  PrefixReport prefix;
   size_t blockBytes = 0;
   size_t mappedBytes = 0;     // of weights, that stay in their files
   std::vector<SessionReport> sessions;
   int64_t running = 0, waiting = 0;
+  SchedulerReport scheduler;
   uint64_t steps = 0;
   int64_t hostNanoseconds = 0;  // of the engine thread over all steps, outside the device's work
 };
@@ -140,17 +172,28 @@ class Engine {
                                       std::shared_ptr<Clock> clock = nullptr);
   ~Engine();  // dispose()
 
-  SessionId createSession();
+  SessionId createSession(const SessionOptions& options = {});
+  /** Renews the lease of a session. Throws kLeaseExpired when it came too late, kDisposed, kInvalidArgument. */
+  void heartbeat(SessionId session);
+  std::vector<SessionInfo> sessions() const;
+  /**
+   * A session of the same tenant that holds what an idle one does, in the same blocks; whoever writes into one first
+   * takes a copy of it. Throws kSessionBusy, kInvalidArgument, kDisposed.
+   */
+  SessionId forkSession(SessionId session);
   /**
    * Cancels what runs and takes every block off the session before it returns. `whenReusable`, if given,
    * is called once (from the engine thread, or at once) when the fence has passed. Unknown ids are fine.
    */
   void disposeSession(SessionId session, std::function<void()> whenReusable = nullptr);
 
+  /** Of an engine that was loaded with a fake clock. */
+  void advanceClock(int64_t nanoseconds);
+
   /**
-   * Throws kInvalidArgument, kContextExceeded, kRequestTooLarge, kSessionBusy, kDisposed, kOutOfMemory (no
-   * host memory for the logits of a score request, or the host is short of memory), and kDeviceFailed once the
-   * device has failed.
+   * Throws kInvalidArgument, kContextExceeded, kRequestTooLarge, kQuotaExceeded, kLeaseExpired, kSessionBusy,
+   * kDisposed, kOutOfMemory (no host memory for the logits of a score request, or the host is short of memory), and
+   * kDeviceFailed once the device has failed.
    */
   RequestId submit(SessionId session, RequestSpec request);
   /** The terminal event follows within one step. Unknown or finished ids are fine. */
@@ -163,6 +206,9 @@ class Engine {
    * block back. `whenDone` is called once: from the engine thread, or at once when the engine has ended.
    */
   void compact(std::function<void()> whenDone);
+
+  /** Gives back every KV block that no session holds; what sessions hold can still be found. Throws kDisposed. */
+  void clearPrefixCache();
 
   /** Moves out everything produced since the last call. */
   EngineEvents drain();

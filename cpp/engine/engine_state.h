@@ -1,10 +1,13 @@
 // What an engine is made of, and the lock that guards it. Private to cpp/engine.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 #include <unordered_map>
 
@@ -58,6 +61,10 @@ struct Engine::State {
   std::string violation;              // first broken invariant found by the engine thread
   int64_t hostNanoseconds = 0;        // of the engine thread, outside the device's work
   CompactionReport compaction;
+  std::vector<Request*> timed;        // those with limits on their stages
+  std::set<SessionId> leased;         // sessions with a lease
+  std::deque<SessionId> reaped;       // the last whose lease ran out
+  int64_t nextExpiry = StageTimer::kNever;  // no deadline comes before
   std::vector<std::function<void()>> compactions;  // asked for: whom to tell when it is done
   uint64_t nextCapacityTry = 0;       // step at which a lowered capacity of the pool is tried again
 
@@ -88,6 +95,18 @@ struct Engine::State {
   void tell(std::unique_lock<std::mutex>& lock);
   void sleep(std::unique_lock<std::mutex>& lock);
 
+  // life_cycle.cc
+  void expire();
+  void reap(SessionId session);
+  /** The one way out of any session: ends its request, takes every block off it. */
+  void release(Session& session, FinishReason reason, const Error* error = nullptr);
+  void expectExpiry(int64_t deadline);
+  /** For as long the engine thread may sleep; a year, say, where nothing ends by itself. */
+  std::chrono::nanoseconds untilExpiry() const;
+  void beginLease(Session& session, const LeaseTerms& terms);
+  void beginTimers(Request& request, Session& session);
+  void endRequest(Session& session);
+
   // host_pressure: what the ladder's rungs mean here
   void watchHost(const WeightManifest& manifest);
   void feelPressure(PressureLevel level, const std::string& reason);
@@ -104,6 +123,7 @@ struct Engine::State {
   void requireOpen() const;           // throws kDisposed
   void requireHostMemory() const;     // throws kOutOfMemory at the top of the ladder
   Session& requireSession(SessionId id);
+  void requireIdle(const Session& session) const;  // throws kSessionBusy
   /** The one way out of any request: ends its promise, trims its session, emits its terminal event. */
   void finish(Request& request, FinishReason reason, const Error* error = nullptr);
   void checkAll() const;
@@ -116,6 +136,12 @@ struct Engine::State {
   // Frees all memory, in order; the thread has ended.
   void close();
 };
+
+/** Throws kQuotaExceeded with both numbers. */
+void requireWithinQuota(const Session& session, const RequestSpec& spec, const KvCacheShape& shape);
+
+/** What a caller is told of a session that was reclaimed. */
+Error leaseExpired(SessionId session);
 
 /** What the driver counts: for this process, else for all of the device. */
 size_t countedBytes(const DeviceMemoryUse& use);

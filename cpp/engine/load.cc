@@ -1,6 +1,7 @@
 // Loading: validate, plan, then take memory, in that order.
 #include "base/start_thread.h"
 #include "engine/engine_state.h"
+#include "engine/kv_identity.h"
 
 namespace octavo {
 
@@ -40,6 +41,7 @@ std::unique_ptr<Engine> Engine::load(std::shared_ptr<Device> device, ModelSpec s
   State& state = *engine->state_;
   state.options = options;
   state.spec = std::move(spec);
+  if (options.testing.fakeClock) clock = std::make_shared<FakeClock>();
   state.clock = clock ? std::move(clock) : std::make_shared<SteadyClock>();
   state.onEvents = std::move(onEvents);
   state.allocator = DeviceAllocator::create(device);
@@ -79,8 +81,12 @@ void Engine::State::open(std::shared_ptr<Device> device, const WeightManifest& m
   takeStepMemory();
   measureContext(manifest);
 
-  sessions = std::make_unique<SessionTable>(cache->pool(), options.blockSize, options.eviction);
-  const SchedulerLimits limits{plan.batch.maxSequences, plan.batch.maxTokens, plan.batch.maxLogitRows};
+  sessions = std::make_unique<SessionTable>(
+      cache->pool(), *clock,
+      SessionSettings{options.blockSize, options.eviction, options.prefix, PrefixHasher::randomKey(),
+                      kvIdentity(spec, manifest, cache->shape())});
+  const SchedulerLimits limits{plan.batch.maxSequences, plan.batch.maxTokens, plan.batch.maxLogitRows,
+                               options.admission};
   scheduler = std::make_unique<Scheduler>(*sessions, limits);
   requireNotCancelled(cancelled);
   watchHost(manifest);

@@ -5,14 +5,24 @@ namespace octavo {
 
 namespace {
 
-SessionReport reportOf(const Session& session, size_t blockBytes) {
+SessionReport reportOf(const SessionTable& sessions, const Session& session) {
   SessionReport report;
   report.id = session.id;
   report.blocks = static_cast<int64_t>(session.blocks.size());
-  report.bytes = session.blocks.size() * blockBytes;
+  report.blocksOfOthers = sessions.blocksOfOthers(session);
+  report.bytes = static_cast<size_t>(report.blocks - report.blocksOfOthers) * sessions.pool().blockBytes();
   report.tokens = static_cast<int64_t>(session.tokens.size());
   report.state = session.running ? "running" : session.request != 0 ? "waiting" : "idle";
   return report;
+}
+
+/** Of every waiting session, 1 for the next. */
+std::unordered_map<SessionId, int64_t> placesOf(const FairQueue& waiting) {
+  std::unordered_map<SessionId, int64_t> places;
+  for (const Request* request : waiting.order()) {
+    places.emplace(request->session, static_cast<int64_t>(places.size()) + 1);
+  }
+  return places;
 }
 
 }  // namespace
@@ -36,7 +46,8 @@ EngineReport Engine::lockedReport() const {
   const BlockPool& pool = state_->cache->pool();
   report.blocksTotal = pool.total();
   report.blocksFree = pool.free();
-  report.blocksOwned = pool.owned();
+  report.prefix = state_->sessions->prefixReport();
+  report.blocksOwned = pool.owned() - report.prefix.cached;
   report.blocksInFlight = pool.inFlight();
   report.blocksCapacity = pool.capacity();
   report.pages = pool.pages();
@@ -44,11 +55,15 @@ EngineReport Engine::lockedReport() const {
   report.eviction = state_->sessions->evicted();
   report.blockBytes = pool.blockBytes();
   report.mappedBytes = state_->plan.mappedBytes;
+  const std::unordered_map<SessionId, int64_t> places = placesOf(state_->scheduler->waiting());
   for (const auto& [id, session] : state_->sessions->all()) {
-    report.sessions.push_back(reportOf(*session, pool.blockBytes()));
+    SessionReport& made = report.sessions.emplace_back(reportOf(*state_->sessions, *session));
+    const auto place = places.find(id);
+    if (place != places.end()) made.place = place->second;
   }
   report.running = static_cast<int64_t>(state_->scheduler->running().size());
-  report.waiting = static_cast<int64_t>(state_->scheduler->waiting().size());
+  report.waiting = static_cast<int64_t>(state_->scheduler->waiting().all().size());
+  report.scheduler = state_->scheduler->report();
   report.steps = state_->step;
   report.hostNanoseconds = state_->hostNanoseconds;
   return report;

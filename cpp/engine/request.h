@@ -6,24 +6,32 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/stage_timer.h"
 #include "engine/token_history.h"
 
 namespace octavo {
 
+struct Session;
+struct Tenant;
+
 struct Request {
   RequestId id = 0;
   SessionId session = 0;
+  Session* holder = nullptr;        // that session, from `Scheduler::enqueue` on
   RequestSpec spec;
+  Tenant* tenant = nullptr;         // of the queue that it was put into
   bool running = false;             // admitted; else it waits
   bool wasAdmitted = false;         // runs, or was parked since
   int64_t promisedBlocks = 0;       // the most its session can hold while it runs
   int32_t credits = 0;              // tokens it may still produce
+  int32_t preemptions = 0;          // times that it had to make room while it ran
   int32_t cachedTokens = 0;         // of the prompt, found in the session's KV at the first admission
   std::vector<int32_t> output;
   std::unique_ptr<TokenHistory> history;        // only when a penalty is set
   // Score requests: [prompt, vocabulary]. Shared with the step in flight, which may outlive the request.
   std::shared_ptr<std::vector<float>> logits;
   RequestTimings timings;
+  StageTimer timer;                 // counts only where there are limits
 
   int32_t promptTokens() const { return static_cast<int32_t>(spec.prompt.size()); }
   /** Prompt and output so far. */
@@ -31,6 +39,8 @@ struct Request {
   int32_t token(int32_t position) const {
     return position < promptTokens() ? spec.prompt[position] : output[position - promptTokens()];
   }
+  /** Tokens that it may still add to its KV once what is there is computed. */
+  int32_t left() const { return spec.maxNewTokens - static_cast<int32_t>(output.size()); }
   /** May not be scheduled until the caller grants credits. */
   bool isPaused() const { return !spec.score && credits <= 0; }
   bool hasPenalty() const;

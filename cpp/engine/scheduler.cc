@@ -2,26 +2,30 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace octavo {
 
 namespace {
 
-int32_t left(const Request& request, const Session& session) {
+int32_t toCompute(const Request& request, const Session& session) {
   return request.length() - static_cast<int32_t>(session.tokens.size());
 }
 
 /** One token to compute: such requests go first, so that a long prompt holds none of them up. */
-bool decodes(const Request& request, const Session& session) { return left(request, session) == 1; }
-
-bool arrivedBefore(const Request* a, const Request* b) { return a->id < b->id; }
+bool decodes(const Request& request, const Session& session) { return toCompute(request, session) == 1; }
 
 bool byLogits(const PlannedSequence& a, const PlannedSequence& b) { return a.logits < b.logits; }
 
 }  // namespace
 
+Scheduler::Scheduler(SessionTable& sessions, SchedulerLimits limits)
+    : sessions_(sessions), limits_(limits), planner_(sessions.pool().total(), sessions.blockSize()) {}
+
 void Scheduler::enqueue(Request& request) {
-  waiting_.push_back(&request);
-  sessions_.find(request.session)->request = request.id;
+  request.holder = sessions_.find(request.session);
+  waiting_.enqueue(request, request.holder->tenant);
+  request.holder->request = request.id;
 }
 
 void Scheduler::remove(Request& request) {
@@ -30,129 +34,95 @@ void Scheduler::remove(Request& request) {
     promised_ -= request.promisedBlocks;
     request.running = false;
   } else {
-    waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &request));
+    waiting_.remove(request);
   }
+  waiting_.end(request);
   if (Session* session = sessions_.find(request.session)) {
     session->request = 0;
-    session->running = false;
+    sessions_.setRunning(*session, false);
     sessions_.touch(*session);
   }
 }
 
 StepPlan Scheduler::plan(uint64_t step, uint64_t fence, int64_t now) {
-  StepPlan plan;
-  plan.step = step;
-  Budget budget{limits_.maxBatchTokens, limits_.maxLogitRows};
-  if (sessions_.pool().capacity() < sessions_.pool().total()) shed(plan, fence);
+  Draft draft;
+  draft.plan.step = step;
+  draft.tokens = limits_.maxBatchTokens;
+  draft.logitRows = limits_.maxLogitRows;
+  draft.fence = fence;
+  weighed_ = false;
+  if (sessions_.pool().capacity() < sessions_.pool().total()) shed(draft);
+  const std::vector<Request*> running = byPriority();
   for (const bool decoding : {true, false}) {
-    for (Request* request : running_) {
-      const bool isDecode = decodes(*request, *sessions_.find(request->session));
-      if (isDecode == decoding) place(*request, plan, budget);
+    for (Request* request : running) {
+      if (!request->running) continue;  // preempted by one before it
+      const bool isDecode = decodes(*request, *request->holder);
+      if (isDecode == decoding) place(*request, draft);
     }
   }
-  admitWaiting(plan, budget, fence, now);
-  std::stable_sort(plan.sequences.begin(), plan.sequences.end(), byLogits);
-  return plan;
-}
-
-void Scheduler::admitWaiting(StepPlan& plan, Budget& budget, uint64_t fence, int64_t now) {
-  for (size_t next = 0; next < waiting_.size() && budget.tokens > 0;) {
-    if (!admitting_ && !plan.sequences.empty()) return;
-    Request& request = *waiting_[next];
-    if (request.isPaused()) {  // a caller that takes nothing yet must not hold up the others
-      ++next;
-      continue;
-    }
-    if (!makeRoom(request, fence)) {  // strictly in order: a large request is not overtaken for ever
-      if (running_.empty()) plan.refused.push_back(request.id);
-      return;
-    }
-    waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &request));  // parked ones may have moved it
-    admit(request, fence, now);
-    place(request, plan, budget);
+  if (!draft.preempted) admitWaiting(draft, now);
+  std::vector<PlannedSequence>& sequences = draft.plan.sequences;
+  if (!std::is_sorted(sequences.begin(), sequences.end(), byLogits)) {
+    std::stable_sort(sequences.begin(), sequences.end(), byLogits);
   }
+  return std::move(draft.plan);
 }
 
-bool Scheduler::isShort() const {
-  return running_.empty() && !waiting_.empty() && waiting_.front()->promisedBlocks > sessions_.pool().capacity();
-}
-
-bool Scheduler::fits(const Request& request) const {
-  return static_cast<int32_t>(running_.size()) < limits_.maxSequences &&
-         promised_ + request.promisedBlocks <= sessions_.pool().capacity();
-}
-
-/** Parks paused requests, last admitted first, until `request` fits; false when it still does not. */
-bool Scheduler::makeRoom(const Request& request, uint64_t fence) {
-  for (size_t index = running_.size(); !fits(request) && index-- > 0;) {
-    if (running_[index]->isPaused()) park(*running_[index], fence);
+/** In running order but for priorities. */
+std::vector<Request*> Scheduler::byPriority() const {
+  std::vector<Request*> running = running_;
+  const auto isHigher = [](const Request* a, const Request* b) { return a->spec.priority > b->spec.priority; };
+  if (!std::is_sorted(running.begin(), running.end(), isHigher)) {
+    std::stable_sort(running.begin(), running.end(), isHigher);
   }
-  return fits(request);
+  return running;
 }
 
-/** A paused request is in no step being planned, so nothing of it is computed after this. */
-void Scheduler::park(Request& request, uint64_t fence) {
-  running_.erase(std::find(running_.begin(), running_.end(), &request));
-  promised_ -= request.promisedBlocks;
-  Session& session = *sessions_.find(request.session);
-  request.running = session.running = false;
-  sessions_.trim(session, fence);
-  waiting_.insert(std::upper_bound(waiting_.begin(), waiting_.end(), &request, arrivedBefore), &request);
-}
-
-/** Brings the promises back within the pool's capacity, and what idle sessions hold within the rest. */
-void Scheduler::shed(StepPlan& plan, uint64_t fence) {
-  const int64_t capacity = sessions_.pool().capacity();
-  while (promised_ > capacity && running_.size() > 1) park(*running_.back(), fence);
-  if (promised_ > capacity) plan.refused.push_back(running_.back()->id);
-  sessions_.reclaim(std::max<int64_t>(0, capacity - promised_), fence);
-}
-
-void Scheduler::admit(Request& request, uint64_t fence, int64_t now) {
-  Session& session = *sessions_.find(request.session);
-  running_.push_back(&request);
-  if (!request.wasAdmitted) {  // a parked one goes on: what its session holds is its own prompt and output
-    // A score request computes every position: what is cached has no logits.
-    const int32_t most = request.spec.score ? 0 : request.promptTokens();
-    request.cachedTokens = sessions_.keepPrefix(session, request.spec.prompt, most, fence);
-    request.timings.admitted = now;
-    request.wasAdmitted = true;
-  }
-  promised_ += request.promisedBlocks;
-  sessions_.reclaim(sessions_.pool().capacity() - promised_, session, fence);
-  request.running = session.running = true;
-}
-
-void Scheduler::place(Request& request, StepPlan& plan, Budget& budget) {
+void Scheduler::place(Request& request, Draft& draft) {
   if (request.isPaused()) return;
-  Session& session = *sessions_.find(request.session);
+  const Session& session = *request.holder;
   PlannedSequence planned;
   planned.request = request.id;
   planned.start = static_cast<int32_t>(session.tokens.size());
-  const int32_t remaining = left(request, session);
-  planned.count = std::min(remaining, budget.tokens);
+  const int32_t remaining = toCompute(request, session);
+  planned.count = std::min(remaining, draft.tokens);
   if (request.spec.score) {
-    planned.count = std::min(planned.count, budget.logitRows);
+    planned.count = std::min(planned.count, draft.logitRows);
     planned.logits = LogitsWanted::kEvery;
   } else if (planned.count == remaining) {
-    if (budget.logitRows > 0) planned.logits = LogitsWanted::kLast;
+    if (draft.logitRows > 0) planned.logits = LogitsWanted::kLast;
     else --planned.count;  // no row left to sample from: all but the last token
   }
-  if (planned.count <= 0) return;
-  if (!sessions_.cover(session, static_cast<int64_t>(planned.start) + planned.count, request.length())) {
-    plan.starved.push_back(request.id);
-    return;
-  }
-  budget.tokens -= planned.count;
-  if (planned.logits == LogitsWanted::kEvery) budget.logitRows -= planned.count;
+  if (planned.count <= 0 || !provide(request, static_cast<int64_t>(planned.start) + planned.count, draft)) return;
+  draft.tokens -= planned.count;
+  if (planned.logits == LogitsWanted::kEvery) draft.logitRows -= planned.count;
   if (planned.logits == LogitsWanted::kLast) {
-    --budget.logitRows;
-    ++plan.sampled;
+    --draft.logitRows;
+    ++draft.plan.sampled;
+    FairQueue::charge(request, FairQueue::kOutputPrice);
   }
-  plan.sequences.push_back(planned);
+  draft.plan.sequences.push_back(planned);
+}
+
+/** Takes a request out of the step again. */
+void Scheduler::unplace(const Request& request, Draft& draft) {
+  std::vector<PlannedSequence>& sequences = draft.plan.sequences;
+  const auto planned = std::find_if(sequences.begin(), sequences.end(), [&request](const PlannedSequence& sequence) {
+    return sequence.request == request.id;
+  });
+  if (planned == sequences.end()) return;
+  draft.tokens += planned->count;
+  if (planned->logits == LogitsWanted::kEvery) draft.logitRows += planned->count;
+  if (planned->logits == LogitsWanted::kLast) {
+    ++draft.logitRows;
+    --draft.plan.sampled;
+    FairQueue::charge(request, -FairQueue::kOutputPrice);
+  }
+  sequences.erase(planned);
 }
 
 void Scheduler::check() const {
+  waiting_.check();
   int64_t promised = 0;
   for (const Request* request : running_) {
     promised += request->promisedBlocks;
@@ -164,10 +134,9 @@ void Scheduler::check() const {
                                           std::to_string(request->promisedBlocks) + " blocks; its session " +
                                           std::to_string(request->session) + " holds " + std::to_string(held));
   }
-  if (promised != promised_ || promised_ > sessions_.pool().total()) {
+  if (promised != promised_) {
     throw Error(ErrorCode::kInternal, "running requests were promised " + std::to_string(promised) +
-                                          " blocks, the scheduler counts " + std::to_string(promised_) +
-                                          " of " + std::to_string(sessions_.pool().total()));
+                                          " blocks, the scheduler counts " + std::to_string(promised_));
   }
 }
 

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <vector>
 
+#include "engine/demand.h"
+#include "engine/fair_queue.h"
 #include "engine/request.h"
 #include "engine/session.h"
 #include "engine/step_plan.h"
@@ -15,23 +16,26 @@ struct SchedulerLimits {
   int32_t maxSequences = 0;    // running at once; at most maxBatchTokens, so that every decode fits a step
   int32_t maxBatchTokens = 0;
   int32_t maxLogitRows = 0;    // at least maxSequences
+  Admission admission = Admission::kGuaranteed;
 };
 
 /**
- * One token budget a step: decodes first, in running order, then prefill chunks, then admission, first come
- * first served. Admission is guaranteed: a request starts only when the blocks of its prompt and all its new
- * tokens can be promised beyond what is promised to the running ones. Blocks are taken as tokens come; the
- * promise makes sure that they are there. KV of sessions that do not run gives way.
+ * One token budget a step: decodes first, in running order, then prefill chunks, the higher priority first, then
+ * admission in the order of FairQueue, which nobody overtakes.
  *
- * A running request whose caller takes nothing is parked when another needs its place or its promise: it waits
- * again, in the order of arrival. Its session keeps its KV until that is reclaimed; what was, is recomputed.
+ * Guaranteed admission: a request starts only when the blocks that all running ones can come to hold, as far as each
+ * gets a token a step, fit the pool; where some get their tokens later than that, whoever would take the last block
+ * that another needs in order to end waits a step (a stall). So every running request ends without losing its KV.
+ * Optimistic admission: a request starts when its prompt fits; when blocks run out, the lowest priority, of equals the
+ * last to arrive, waits again (a preemption): its KV goes as others need it, and is recomputed.
  *
- * When the pool has shrunk below what is promised, requests are parked, the last admitted first; one that does not
- * fit even alone is refused.
+ * KV of sessions that do not run gives way as blocks are taken. A running request whose caller takes nothing is parked
+ * when another needs its place or its blocks: it waits again, in the order of arrival. When the pool has shrunk,
+ * requests are parked, the last admitted first; one that does not fit even alone is refused.
  */
 class Scheduler {
  public:
-  Scheduler(SessionTable& sessions, SchedulerLimits limits) : sessions_(sessions), limits_(limits) {}
+  Scheduler(SessionTable& sessions, SchedulerLimits limits);
 
   /** The request must stay valid until `remove`. Its session must have no other. */
   void enqueue(Request& request);
@@ -45,31 +49,51 @@ class Scheduler {
   bool isAdmitting() const { return admitting_; }
 
   const std::vector<Request*>& running() const { return running_; }
+  const FairQueue& waiting() const { return waiting_; }
   /** Nothing runs, and the pool's capacity is all that keeps the next request waiting. */
   bool isShort() const;
-  const std::deque<Request*>& waiting() const { return waiting_; }
-  int64_t promisedBlocks() const { return promised_; }
+  const SchedulerReport& report() const { return report_; }
   /** Throws kInternal when promises and what runs disagree. */
   void check() const;
 
  private:
-  struct Budget {
-    int32_t tokens, logitRows;
+  /** A step as far as it is planned. */
+  struct Draft {
+    StepPlan plan;
+    int32_t tokens = 0, logitRows = 0;  // left
+    uint64_t fence = 0;
+    bool preempted = false;
   };
-  bool fits(const Request& request) const;
+  std::vector<Request*> byPriority() const;
+  void place(Request& request, Draft& draft);
+  void unplace(const Request& request, Draft& draft);
+
+  // scheduler_admission.cc
+  void admitWaiting(Draft& draft, int64_t now);
+  bool fits(const Request& request);
   bool makeRoom(const Request& request, uint64_t fence);
-  void park(Request& request, uint64_t fence);
-  void shed(StepPlan& plan, uint64_t fence);
   void admit(Request& request, uint64_t fence, int64_t now);
-  void admitWaiting(StepPlan& plan, Budget& budget, uint64_t fence, int64_t now);
-  void place(Request& request, StepPlan& plan, Budget& budget);
+  void shed(Draft& draft);
+  void park(Request& request, uint64_t fence);
+
+  // scheduler_blocks.cc
+  BlockDemand demandOf(const Request& request) const;
+  std::vector<BlockDemand> demands() const;
+  size_t indexOf(const Request& request) const;
+  bool isSafe(const Request& request, int64_t blocks);
+  bool provide(Request& request, int64_t tokens, Draft& draft);
+  bool parkPaused(const Request& except, uint64_t fence);
+  bool preempt(const Request& request, Draft& draft);
 
   SessionTable& sessions_;
   SchedulerLimits limits_;
-  std::deque<Request*> waiting_;   // in order of arrival: by id
+  FairQueue waiting_;
   std::vector<Request*> running_;  // in order of admission
   int64_t promised_ = 0;           // blocks, over running_
   bool admitting_ = true;
+  DemandPlanner planner_;
+  bool weighed_ = false;           // `planner_` has weighed what runs, in the order of running_
+  SchedulerReport report_;
 };
 
 }  // namespace octavo

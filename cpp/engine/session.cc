@@ -2,28 +2,35 @@
 
 #include <algorithm>
 
-#include "base/error.h"
-
 namespace octavo {
 
-namespace {
+SessionTable::SessionTable(BlockPool& pool, const Clock& clock, const SessionSettings& settings)
+    : pool_(pool),
+      settings_(settings),
+      hasher_(settings.key),
+      prefix_(pool, clock, settings.prefix),
+      runningOn_(static_cast<size_t>(pool.total())) {}
 
-Owner ownerOf(const Session& session) { return {OwnerKind::kSession, session.id}; }
-
-/** True when `a` should lose its KV before `b`; both are idle, or both wait. */
-bool losesFirst(const Session* a, const Session* b) {
-  return a->request == 0 ? a->lastUse < b->lastUse : a->request > b->request;
-}
-
-}  // namespace
-
-Session& SessionTable::create() {
+Session& SessionTable::create(const std::string& tenant) {
   auto session = std::make_unique<Session>();
   session->id = lastId_ + 1;
+  session->tenant = tenant;
+  session->root = hasher_.root(settings_.model, tenant);
   Session& created = *sessions_.emplace(session->id, std::move(session)).first->second;
   lastId_ = created.id;
   touch(created);
   return created;
+}
+
+Session& SessionTable::fork(const Session& session) {
+  Session& forked = create(session.tenant);
+  forked.tokens = session.tokens;
+  forked.quota = session.quota;
+  forked.stages = session.stages;
+  forked.chain = session.chain;
+  forked.blocks = session.blocks;
+  prefix_.share(forked.blocks, session.id, forked.id);
+  return forked;
 }
 
 Session* SessionTable::find(SessionId id) {
@@ -32,107 +39,77 @@ Session* SessionTable::find(SessionId id) {
 }
 
 void SessionTable::remove(Session& session, uint64_t fence) {
-  pool_.release(ownerOf(session), session.blocks, fence);
+  session.tokens.clear();
+  trim(session, fence);
   sessions_.erase(session.id);
 }
 
-int32_t SessionTable::keepPrefix(Session& session, const std::vector<int32_t>& prompt, int32_t most,
-                                 uint64_t fence) {
-  const size_t limit = std::min({session.tokens.size(), prompt.size() - 1, static_cast<size_t>(most)});
-  size_t kept = 0;
-  while (kept < limit && session.tokens[kept] == prompt[kept]) ++kept;
-  session.tokens.resize(kept);
-  trim(session, fence);
-  return static_cast<int32_t>(kept);
+bool SessionTable::cover(Session& session, int64_t tokens, int64_t expected, uint64_t fence) {
+  if (!makeWritable(session, fence)) return false;
+  const size_t held = session.blocks.size();
+  const int64_t missing = blocksFor(tokens) - static_cast<int64_t>(held);
+  if (missing <= 0) return true;
+  const int64_t inAll = blocksFor(expected) - static_cast<int64_t>(held);
+  if (!pool_.take({OwnerKind::kSession, session.id}, missing, session.blocks, inAll)) return false;
+  if (session.running) countRunning(session, held, 1);
+  return true;
 }
 
-bool SessionTable::cover(Session& session, int64_t tokens, int64_t expected) {
-  const auto held = static_cast<int64_t>(session.blocks.size());
-  const int64_t missing = blocksFor(tokens) - held;
-  return missing <= 0 || pool_.take(ownerOf(session), missing, session.blocks, blocksFor(expected) - held);
+int64_t SessionTable::blocksToCover(const Session& session, int64_t tokens) const {
+  const int64_t missing = blocksFor(tokens) - static_cast<int64_t>(session.blocks.size());
+  return std::max<int64_t>(0, missing) + (mustCopy(session) ? 1 : 0);
 }
 
 void SessionTable::relocate(const std::vector<BlockMove>& moves) {
   for (const BlockMove& move : moves) {
-    std::vector<BlockId>& blocks = find(move.owner.id)->blocks;
-    *std::find(blocks.begin(), blocks.end(), move.from) = move.to;
+    std::vector<uint64_t> holders = prefix_.relocate(move.from, move.to);
+    if (holders.empty() && move.owner.kind == OwnerKind::kSession) holders.push_back(move.owner.id);
+    for (const uint64_t holder : holders) {
+      std::vector<BlockId>& blocks = find(holder)->blocks;
+      *std::find(blocks.begin(), blocks.end(), move.from) = move.to;
+    }
+    std::swap(runningOn_[move.from], runningOn_[move.to]);
   }
 }
 
 void SessionTable::trim(Session& session, uint64_t fence) {
-  const auto kept = static_cast<size_t>(blocksFor(static_cast<int64_t>(session.tokens.size())));
-  if (session.blocks.size() <= kept) return;
-  const std::vector<BlockId> rest(session.blocks.begin() + static_cast<int64_t>(kept), session.blocks.end());
-  pool_.release(ownerOf(session), rest, fence);
-  session.blocks.resize(kept);
+  const auto tokens = static_cast<int64_t>(session.tokens.size());
+  const auto full = static_cast<size_t>(tokens / settings_.blockSize);
+  if (session.chain.size() > full) session.chain.resize(full);
+  shorten(session, static_cast<size_t>(blocksFor(tokens)), fence, PrefixCache::Leaving::kKeep);
+  prefix_.enforceShare(fence);
 }
 
-int64_t SessionTable::idleBlocks(const Session& except) const {
-  int64_t blocks = 0;
-  for (const auto& [id, session] : sessions_) {
-    if (!session->running && session.get() != &except) blocks += static_cast<int64_t>(session->blocks.size());
-  }
-  return blocks;
+/** Gives up the blocks after the first `blocks`. */
+void SessionTable::shorten(Session& session, size_t blocks, uint64_t fence, PrefixCache::Leaving leaving) {
+  if (session.blocks.size() <= blocks) return;
+  if (session.running) countRunning(session, blocks, -1);
+  prefix_.leave(session.id, std::span(session.blocks).subspan(blocks), fence, leaving);
+  session.blocks.resize(blocks);
+  if (session.chain.size() > blocks) session.chain.resize(blocks);
 }
 
-void SessionTable::reclaim(int64_t mostBlocks, uint64_t fence) { reclaim(mostBlocks, Session{}, fence); }
-
-void SessionTable::reclaim(int64_t mostBlocks, const Session& except, uint64_t fence) {
-  if (pool_.owned() <= mostBlocks) return;  // the usual case, without a walk over the sessions
-  int64_t surplus = idleBlocks(except) - mostBlocks;
-  if (surplus > 0) surplus -= evict(reclaimable(true, except), surplus, policy_, fence);
-  if (surplus > 0) evict(reclaimable(false, except), surplus, EvictionPolicy::kLru, fence);
+void SessionTable::setRunning(Session& session, bool running) {
+  if (session.running == running) return;
+  session.running = running;
+  countRunning(session, 0, running ? 1 : -1);
 }
 
-/** Those who hold something, in the order in which they should lose it. */
-std::vector<Session*> SessionTable::reclaimable(bool idle, const Session& except) const {
-  std::vector<Session*> found;
-  for (const auto& [id, session] : sessions_) {
-    const bool isIdle = session->request == 0;
-    if (isIdle != idle || session->running || session.get() == &except || session->blocks.empty()) continue;
-    found.push_back(session.get());
+/** A running session holds its blocks from `firstBlock` on, or does so no more. */
+void SessionTable::countRunning(const Session& session, size_t firstBlock, int change) {
+  for (size_t index = firstBlock; index < session.blocks.size(); ++index) {
+    int32_t& sessions = runningOn_[session.blocks[index]];
+    if (sessions == 0) ++runningBlocks_;
+    sessions += change;
+    runningListings_ += change;
+    if (sessions == 0) --runningBlocks_;
   }
-  std::sort(found.begin(), found.end(), losesFirst);
-  return found;
 }
 
-/** Returns how many blocks went. */
-int64_t SessionTable::evict(const std::vector<Session*>& sessions, int64_t wanted, EvictionPolicy policy,
-                            uint64_t fence) {
-  std::vector<EvictionCandidate> candidates;
-  for (const Session* session : sessions) candidates.emplace_back(session->blocks);
-  const EvictionPlan plan = pool_.planEviction(candidates, wanted, policy);
-  for (const Eviction& eviction : plan.evictions) {
-    Session& session = *sessions[eviction.candidate];
-    const auto kept = (session.blocks.size() - static_cast<size_t>(eviction.blocks)) * static_cast<size_t>(blockSize_);
-    const size_t tokens = std::min(session.tokens.size(), kept);
-    evicted_.tokens += static_cast<int64_t>(session.tokens.size() - tokens);
-    session.tokens.resize(tokens);
-    trim(session, fence);
-  }
-  evicted_.sessions += plan.evictions.size();
-  evicted_.blocks += plan.blocks;
-  evicted_.pages += plan.pages;
-  return plan.blocks;
-}
-
-void SessionTable::check() const {
-  int64_t blocks = 0;
-  for (const auto& [id, session] : sessions_) {
-    const auto held = static_cast<int64_t>(session->blocks.size());
-    const int64_t owned = pool_.ownedBy(ownerOf(*session));
-    const auto tokens = static_cast<int64_t>(session->tokens.size());
-    if (held != owned || held < blocksFor(tokens)) {
-      throw Error(ErrorCode::kInternal, "session " + std::to_string(id) + " lists " + std::to_string(held) +
-                                            " blocks for " + std::to_string(tokens) + " tokens; the pool has " +
-                                            std::to_string(owned) + " of it");
-    }
-    blocks += held;
-  }
-  if (blocks != pool_.owned()) {
-    throw Error(ErrorCode::kInternal, "all sessions list " + std::to_string(blocks) + " blocks; the pool has " +
-                                          std::to_string(pool_.owned()) + " owned");
-  }
+int64_t SessionTable::blocksOfOthers(const Session& session) const {
+  return std::count_if(session.blocks.begin(), session.blocks.end(), [&](BlockId block) {
+    return prefix_.ownerOf(block, session.id) != session.id;
+  });
 }
 
 }  // namespace octavo

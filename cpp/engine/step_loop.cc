@@ -37,6 +37,7 @@ void Engine::State::loop() {
   while (!stopping) {
     const int64_t began = clock->now();
     const bool compacting = compactForCallers(lock);
+    expire();
     StepPlan current;
     const bool started = !failure && startStep(current);
     tell(lock);
@@ -75,6 +76,7 @@ bool Engine::State::startStep(StepPlan& started) {
     recoverCapacity();
     compactOnce(true);
     started = planStep();
+    runner->moveBlocks(sessions->takeCopies());
     if (started.sequences.empty()) return false;
     runner->begin();
     for (const PlannedSequence& planned : started.sequences) {
@@ -126,6 +128,7 @@ void Engine::State::bookStep(const StepPlan& booked) {
     for (int32_t index = 0; index < planned.count; ++index) {
       session.tokens.push_back(request.token(planned.start + index));
     }
+    if (!request.spec.score) sessions->publish(session, inFlight);
     if (ownRow >= 0) {
       accept(request, ownRow);
     } else if (request.spec.score && planned.start + planned.count == request.promptTokens()) {
@@ -197,7 +200,7 @@ void Engine::State::sleep(std::unique_lock<std::mutex>& lock) {
     }
   }
   tidyWhenIdle(lock);
-  wake.wait(lock, [this] { return changed || stopping; });
+  wake.wait_for(lock, untilExpiry(), [this] { return changed || stopping; });
   changed = false;
 }
 

@@ -62,7 +62,7 @@ bool BlockPool::take(Owner owner, int64_t count, std::vector<BlockId>& out, int6
   out.reserve(before + static_cast<size_t>(count));
   try {
     if (placeAll(owner, count, std::max(expected, count), out)) {
-      ledger_.transfer(Region::kKv, kEngine, kFreeTag, owner, kOwnedTag, count * blockBytes(), count);
+      ledger_.transfer(Region::kKv, kEngine, kFreeTag, owner, ownedTag(owner), count * blockBytes(), count);
       held += count;
       return true;
     }
@@ -166,15 +166,14 @@ void BlockPool::takeOff(Owner owner, const std::vector<BlockId>& blocks, const s
   size_t moved = 0;
   try {
     for (const BlockId id : blocks) {
-      const bool known = id >= 0 && id < total_;
-      if (!known || blocks_[id].state != State::kOwned || blocks_[id].owner != owner) {
+      if (!isHeld(id, owner)) {
         fail(id, std::string("cannot be released by ") + ownerKindName(owner.kind) + " " +
                      std::to_string(owner.id));
       }
       blocks_[id].state = State::kInFlight;
       ++moved;
     }
-    ledger_.transfer(Region::kKv, owner, kOwnedTag, kEngine, toTag, blocks.size() * blockBytes(), blocks.size());
+    ledger_.transfer(Region::kKv, owner, ownedTag(owner), kEngine, toTag, blocks.size() * blockBytes(), blocks.size());
   } catch (...) {
     for (size_t index = 0; index < moved; ++index) blocks_[blocks[index]].state = State::kOwned;
     throw;
@@ -225,17 +224,6 @@ int64_t BlockPool::free() const {
 int64_t BlockPool::inFlight() const {
   const std::lock_guard lock(mutex_);
   return static_cast<int64_t>(inFlight_.size());
-}
-
-int64_t BlockPool::owned() const {
-  const std::lock_guard lock(mutex_);
-  return live() - static_cast<int64_t>(inFlight_.size());
-}
-
-int64_t BlockPool::ownedBy(Owner owner) const {
-  const std::lock_guard lock(mutex_);
-  const auto held = owned_.find(owner);
-  return held == owned_.end() ? 0 : held->second;
 }
 
 PoolPages BlockPool::pages() const {

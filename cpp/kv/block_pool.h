@@ -31,8 +31,9 @@ struct PoolPages {
 /**
  * Hands out block ids. Pages are mapped when a block on them is taken, and given back when no live block is on them
  * and they were not needed for a while. The ledger shows free blocks on mapped pages as (engine, "kv.free"), owned
- * ones as (session, "kv.blocks"), released ones whose fence has not passed as (engine, "kv.inFlight"), and what of
- * the mapped pages is in no whole block as (engine, "kv.padding"), whose count is that of the pages.
+ * ones as (session, "kv.blocks"), those that the engine owns as (engine, "kv.cached"), released ones whose fence has
+ * not passed as (engine, "kv.inFlight"), and what of the mapped pages is in no whole block as (engine, "kv.padding"),
+ * whose count is that of the pages.
  * Thread-safe. Invariant: free + owned + in flight = capacity; their pages are mapped. One pool a ledger.
  */
 class BlockPool {
@@ -58,6 +59,10 @@ class BlockPool {
    * kInternal naming the block and its last owner when one is not the owner's, or is listed twice.
    */
   void release(Owner owner, const std::vector<BlockId>& blocks, uint64_t fence);
+  /**
+   * Blocks change their owner; all or nothing: throws kInternal naming the block and its owner if one is another's.
+   */
+  void transfer(Owner from, Owner to, const std::vector<BlockId>& blocks);
   /** Who should give blocks up, and how many; candidates as EvictionPlanner takes them, of live blocks alone. */
   EvictionPlan planEviction(const std::vector<EvictionCandidate>& candidates, int64_t wanted,
                             EvictionPolicy policy) const;
@@ -86,11 +91,12 @@ class BlockPool {
   int64_t inFlight() const;
   int64_t owned() const;
   int64_t ownedBy(Owner owner) const;
+  bool isOwnedBy(BlockId block, Owner owner) const;
   size_t blockBytes() const { return pages_.blockBytes(); }
   PoolPages pages() const;
   /** Neighbouring blocks of one state and owner. */
   struct Run { BlockId first = 0; int64_t blocks = 0; const char* state = "free"; Owner owner; };
-  /** All blocks, by id: "free", "owned", or "inFlight" with the last owner. O(total). */
+  /** All blocks, by id: "free", "owned", "cached" (the engine's), or "inFlight" with the last owner. O(total). */
   std::vector<Run> runs() const;
   /** Pages that have memory, in order. */
   std::vector<PageRuns::Run> mappedRuns() const;
@@ -129,6 +135,7 @@ class BlockPool {
                  std::vector<BlockMove>& moves);
   void move(BlockId from, BlockId to, std::vector<BlockMove>& moves);
 
+  bool isHeld(BlockId id, Owner owner) const;
   void takeOff(Owner owner, const std::vector<BlockId>& blocks, const std::string& toTag);
   [[noreturn]] void fail(BlockId id, const std::string& problem) const;
   void checkBlocks() const;

@@ -77,11 +77,11 @@ void BlockPool::checkLedger() const {
   checkLine(kEngine, kPageTag, held, padding, lines);
   size_t owners = 0;
   for (const auto& [owner, blocks] : owned_) {
-    checkLine(owner, kOwnedTag, blocks, static_cast<size_t>(blocks) * blockBytes(), lines);
+    checkLine(owner, ownedTag(owner), blocks, static_cast<size_t>(blocks) * blockBytes(), lines);
     owners += blocks > 0;
   }
   size_t lined = 0;
-  for (const LedgerLine& line : lines) lined += line.region == Region::kKv && line.tag == kOwnedTag;
+  for (const LedgerLine& line : lines) lined += line.region == Region::kKv && line.tag == ownedTag(line.owner);
   if (lined != owners) disagree("ledger lines of owners", static_cast<int64_t>(lined), static_cast<int64_t>(owners));
 }
 

@@ -1,4 +1,5 @@
 #include "kv/block_pool.h"
+#include "kv/pool_tags.h"
 
 namespace octavo {
 
@@ -9,7 +10,8 @@ std::vector<BlockPool::Run> BlockPool::runs() const {
     const Block& block = blocks_[id];
     const bool isFree = block.state == State::kFree;
     const Owner owner = isFree ? Owner{} : block.owner;
-    const char* const state = isFree ? "free" : block.state == State::kOwned ? "owned" : "inFlight";
+    const char* const owned = owner == kEngine ? "cached" : "owned";
+    const char* const state = isFree ? "free" : block.state == State::kOwned ? owned : "inFlight";
     const bool continues = !runs.empty() && runs.back().state == state && runs.back().owner == owner;
     if (!continues) runs.push_back({id, 0, state, owner});
     ++runs.back().blocks;

@@ -1,5 +1,6 @@
 /** What `Engine.load` accepts, and how it is checked. */
-import type { NativeDType } from '../native.js'
+import type { NativeDType, NativePrefixOptions } from '../native.js'
+import { readPrefixOptions, type PrefixCacheOptions } from './prefix-options.js'
 import { OptionReader } from './reader.js'
 import {
   readTraceOptions,
@@ -59,6 +60,11 @@ export interface EngineOptions {
   threads?: number | undefined
   memory?: MemoryOptions | undefined
   kv?: KvOptions | undefined
+  /**
+   * true, or how: full KV blocks are shared by sessions whose prompts begin alike, and kept when no session holds
+   * them, until their place is wanted. Default false: a session reuses its own KV alone, and leaves nothing.
+   */
+  prefixCache?: boolean | PrefixCacheOptions | undefined
   /** Number format of weights and activations. 'auto' (default): the checkpoint's on CUDA; fp32 arithmetic over the checkpoint's weights on the CPU. */
   dtype?: 'auto' | NativeDType | undefined
   /** Sequences that may run at once, never more than `maxBatchTokens`; further requests wait. Default 256. */
@@ -68,6 +74,12 @@ export interface EngineOptions {
    * abort or a dispose would otherwise wait minutes for the step it finds running. It caps `maxSequences`.
    */
   maxBatchTokens?: number | undefined
+  /**
+   * Which requests start. 'guaranteed' (default): those that can all end within the KV cache, whatever they generate;
+   * none loses its KV while it runs. 'optimistic': those whose prompts fit; when blocks run out, the one of the lowest
+   * priority, of equals the last to arrive, waits again and is recomputed.
+   */
+  admission?: 'guaranteed' | 'optimistic' | undefined
   /** Aborts the load: it rejects with the signal's reason and everything taken is given back. */
   signal?: AbortSignal | undefined
   /** Called as weights arrive. If it throws, the load is abandoned and rejects with that error. */
@@ -87,16 +99,20 @@ export interface EngineSettings {
   blockSize: number
   kvDType: NativeDType | null
   eviction: 'page-aware' | 'lru'
+  /** null: none */
+  prefix: NativePrefixOptions | null
   dtype: NativeDType | null
   maxSequences: number
   /** null: as the device takes them */
   maxBatchTokens: number | null
+  admission: 'guaranteed' | 'optimistic'
   signal: AbortSignal | undefined
   onProgress: ((progress: LoadProgress) => void) | undefined
 }
 
 export const dtypeNames = ['auto', 'fp32', 'bf16', 'fp16'] as const
 export const blockSizes = [16, 32, 64] as const
+const admissions = ['guaranteed', 'optimistic'] as const
 const evictionPolicies = ['page-aware', 'lru'] as const
 export const isDevice = (text: string): boolean => /^(auto|cpu|cuda|cuda:\d{1,3})$/.test(text)
 
@@ -122,9 +138,11 @@ export const engineOptionNames: Record<keyof EngineOptions, true> = {
   threads: true,
   memory: true,
   kv: true,
+  prefixCache: true,
   dtype: true,
   maxSequences: true,
   maxBatchTokens: true,
+  admission: true,
   signal: true,
   onProgress: true,
 }
@@ -152,9 +170,11 @@ export function readEngineOptions(options: unknown): EngineSettings {
     blockSize: kv.oneOf('blockSize', blockSizes) ?? 32,
     kvDType: auto(kv.oneOf('dtype', dtypeNames)),
     eviction: kv.oneOf('eviction', evictionPolicies) ?? 'page-aware',
+    prefix: readPrefixOptions(read.raw('prefixCache')),
     dtype: auto(read.oneOf('dtype', dtypeNames)),
     maxSequences: read.integer('maxSequences', { min: 1, max: 65536 }) ?? 256,
     maxBatchTokens: read.integer('maxBatchTokens', { min: 1, max: 1048576 }) ?? null,
+    admission: read.oneOf('admission', admissions) ?? 'guaranteed',
     signal: read.signal('signal'),
     onProgress: read.callback<(progress: LoadProgress) => void>('onProgress'),
   }

@@ -1,5 +1,6 @@
 /** What `session.generate` and `session.chat` accept. */
 import type { ChatTemplateOptions } from '../text/types.js'
+import type { TimeoutOptions } from './session-options.js'
 
 /**
  * How one generation runs. A field left out takes the model's own default from generation_config.json where
@@ -40,6 +41,16 @@ export interface GenerateOptions {
   ignoreEos?: boolean | undefined
   /** 0 to 20: report each token's log-probability and those of that many likeliest tokens. Default: none. */
   logprobs?: number | undefined
+  /**
+   * Of requests that wait, those of the highest priority are served first, whosever they are; their prompts too. An
+   * integer of 32 bits. Default 0.
+   */
+  priority?: number | undefined
+  /**
+   * How long each of its stages may take, instead of what `engine.createSession` says: 'short', or milliseconds a stage;
+   * `{}` lifts the session's.
+   */
+  timeouts?: 'short' | TimeoutOptions | undefined
   /** Keep special tokens (such as `<|im_end|>`) in the text. Default false. */
   keepSpecialTokens?: boolean | undefined
   /** Cancels the generation within one step; the iteration and `result` reject with the signal's reason. */

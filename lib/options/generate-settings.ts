@@ -5,6 +5,7 @@ import type { NativeRequest } from '../native.js'
 import type { ChatOptions, GenerateOptions } from './generate-options.js'
 import type { ModelLimits } from './model-limits.js'
 import { OptionReader, type Range } from './reader.js'
+import { readTimeouts } from './session-options.js'
 import { readBias, readStopStrings, readStopTokens } from './token-options.js'
 
 /** The part of a native request that the options decide. */
@@ -36,6 +37,8 @@ const generateNames: Record<keyof GenerateOptions, true> = {
   stopTokens: true,
   ignoreEos: true,
   logprobs: true,
+  priority: true,
+  timeouts: true,
   keepSpecialTokens: true,
   signal: true,
 }
@@ -57,6 +60,7 @@ export const ranges = {
   frequencyPenalty: { min: -100, max: 100 },
   presencePenalty: { min: -100, max: 100 },
   logprobs: { min: 0, max: 20 },
+  priority: { min: -(2 ** 31), max: 2 ** 31 - 1 },
 } as const satisfies Record<string, Range>
 
 type Reader = OptionReader<GenerateOptions>
@@ -72,6 +76,7 @@ function readSeed(read: Reader): bigint {
 function readSampling(read: Reader, limits: ModelLimits): SamplingSettings {
   const { defaults } = limits
   const bias = readBias(read, limits.vocabularySize)
+  const stages = readTimeouts(read.raw('timeouts'))
   return {
     temperature:
       read.number('temperature', ranges.temperature) ??
@@ -88,6 +93,8 @@ function readSampling(read: Reader, limits: ModelLimits): SamplingSettings {
     biasValues: bias.values,
     stopTokens: readStopTokens(read, limits),
     topLogprobs: read.integer('logprobs', ranges.logprobs) ?? 0,
+    ...(stages !== null && { stages }),
+    priority: read.integer('priority', ranges.priority) ?? 0,
   }
 }
 

@@ -11,7 +11,7 @@ export type FinishReason = 'stop' | 'length' | 'cancelled'
 /** Tokens in and out of one generation. */
 export interface Usage {
   promptTokens: number
-  /** Prompt tokens whose KV the session already held: not computed again. */
+  /** Prompt tokens whose KV the session, or the prefix cache, already held: not computed again. */
   cachedTokens: number
   /** Tokens handed out, an EOS token included. */
   completionTokens: number

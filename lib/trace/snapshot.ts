@@ -57,8 +57,8 @@ export interface SnapshotEvent {
 export interface SnapshotBlock {
   address: number
   bytes: number
-  /** 'free', 'owned' and 'inFlight' are KV blocks. */
-  state: 'allocated' | 'freeRequested' | 'free' | 'owned' | 'inFlight'
+  /** 'free', 'owned', 'cached' and 'inFlight' are KV blocks. */
+  state: 'allocated' | 'freeRequested' | 'free' | 'owned' | 'cached' | 'inFlight'
   /** Of 'inFlight': the last one. null: nobody's. */
   owner: SnapshotOwner | null
   tag: string | null

@@ -60,9 +60,11 @@ test('a shorter prompt gives its surplus blocks back', async () => {
     {
       id: session,
       blocks: 2,
+      blocksOfOthers: 0,
       bytes: 2 * engine.native.report().blockBytes,
       tokens: 20,
       state: 'idle',
+      place: 0,
     },
   ])
 })

@@ -161,6 +161,8 @@ describe('a request', () => {
       'dispose',
       'disposeAsync',
       'disposeSession',
+      'forkSession',
+      'clearPrefixCache',
       'cancel',
       'grant',
       'check',

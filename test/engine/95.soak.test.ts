@@ -78,15 +78,30 @@ function expectSound({ running, given, fate }: Case): void {
   expect(logits === null || logits.length === given * 512).toBe(true)
 }
 
+/** Empty, or a fork of an idle one. */
+function newSession({ native: engine }: TestEngine, random: SeededRandom, idle: number[]): number {
+  const forks = idle.length > 0 && random.next() < 0.2
+  return forks ? engine.forkSession(random.pick(idle)) : engine.createSession()
+}
+
 /** AddressSanitizer is slow: fewer of the same. */
 const count = native.buildInfo.sanitizer ? 150 : 500
 
-test.each([1, 2, 3])(`soak %i: ${count} random requests`, async (seed) => {
+const prefix = { eviction: 'lru-2', share: 0.7, retentionMs: 20, correlatedUses: 1 } as const
+
+test.each([
+  [1, 'alone', {}],
+  [2, 'alone', {}],
+  [3, 'alone', {}],
+  [4, 'with a prefix cache', { prefix }],
+  [5, 'with a prefix cache', { prefix }],
+])(`soak %i, %s: ${count} random requests`, async (seed, _, options) => {
   const random = new SeededRandom(seed)
   const engine = await TestEngine.load({
     kvBytes: random.between(16, 60) * blockBytes(),
     maxSequences: random.between(1, 12),
     maxBatchTokens: random.between(8, 64),
+    ...options,
   })
   const loaded = engine.native.report()
   const cases: Case[] = []
@@ -97,7 +112,7 @@ test.each([1, 2, 3])(`soak %i: ${count} random requests`, async (seed) => {
   while (cases.length < count) {
     while (busy.size >= 15) await Promise.race(busy.values())
     const idle = [...sessions].filter((session) => !busy.has(session))
-    const session = idle.length > 4 ? random.pick(idle) : engine.native.createSession()
+    const session = idle.length > 4 ? random.pick(idle) : newSession(engine, random, idle)
     sessions.add(session)
     const fate = randomFate(random)
     const { options, given } = randomRequest(random, fate)
@@ -127,6 +142,10 @@ test.each([1, 2, 3])(`soak %i: ${count} random requests`, async (seed) => {
   expect(cancelled.length).toBeLessThan(count / 2)
 
   await Promise.all([...sessions].map((session) => engine.native.disposeSession(session)))
+  const { prefix: kept, blocksFree: free, blocksOwned } = engine.native.report()
+  expect([kept.cached + free, blocksOwned]).toEqual([loaded.blocksTotal, 0])
+  expect(kept.hitTokens > 0).toBe('prefix' in options)
+  engine.native.clearPrefixCache()
   await engine.native.compact()
   const { lines, blocksFree, blocksInFlight, running, waiting } = engine.native.report()
   const withoutPeaks = (all: typeof lines): object[] => all.map(({ peakBytes: _, ...line }) => line)

@@ -45,10 +45,24 @@ export class FakeNativeEngine implements NativeEngine {
     return this.#nextSession++
   }
 
+  heartbeat(): void {}
+
+  sessions(): never {
+    throw new Error('the fake lists no sessions')
+  }
+
+  advanceClock(): void {}
+
+  forkSession(): number {
+    return this.#nextSession++
+  }
+
   disposeSession(session: number): Promise<void> {
     this.disposedSessions.push(session)
     return Promise.resolve()
   }
+
+  clearPrefixCache(): void {}
 
   compact(): Promise<void> {
     return Promise.resolve()
@@ -91,11 +105,27 @@ export class FakeNativeEngine implements NativeEngine {
         nanoseconds: 0,
       },
       eviction: { sessions: 0, blocks: 0, tokens: 0, pages: 0 },
+      prefix: {
+        enabled: false,
+        blocks: 0,
+        cached: 0,
+        shared: 0,
+        history: 0,
+        queries: 0,
+        queryTokens: 0,
+        sessionTokens: 0,
+        hitTokens: 0,
+        evicted: 0,
+        merged: 0,
+        copied: 0,
+      },
       blockBytes: 0,
       mappedBytes: 0,
       sessions: [],
       running: 0,
       waiting: 0,
+      preemptions: 0,
+      stalls: 0,
       steps: 0,
       hostNanoseconds: 0,
       host: calmHost,

@@ -16,6 +16,9 @@ class PoolHandle final : public Handle<PoolHandle> {
   static Napi::Function define(Napi::Env env);
   explicit PoolHandle(const Napi::CallbackInfo& info);
 
+  /** Throws kDisposed. */
+  BlockPool& pool();
+
   Napi::Value take(const Napi::CallbackInfo& info);
   Napi::Value release(const Napi::CallbackInfo& info);
   Napi::Value passFence(const Napi::CallbackInfo& info);
@@ -29,8 +32,6 @@ class PoolHandle final : public Handle<PoolHandle> {
   Napi::Value dispose(const Napi::CallbackInfo& info);
 
  private:
-  BlockPool& pool();
-
   std::shared_ptr<DeviceAllocator> allocator_;
   AccountedRange* addresses_ = nullptr;  // owned by range_
   std::unique_ptr<PageRange> range_;

@@ -3,8 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { openCheckpoint } from '../../../lib/checkpoint/index.js'
-import { Engine, type EngineOptions, type Session } from '../../../lib/index.js'
+import { Engine, type EngineOptions, type Session, type SessionOptions } from '../../../lib/index.js'
 import type { ErrorCode } from '../../../lib/errors.js'
 import { findAddon } from '../../../lib/native.js'
 import { root } from './blocks.js'
@@ -47,9 +48,20 @@ async function inSession(
   await call(session)
 }
 
+async function inSessionOf(
+  options: SessionOptions,
+  call: (session: Session) => unknown,
+): Promise<void> {
+  await using engine = await Engine.load(undefined, loadOptions)
+  using session = engine.createSession(options)
+  await call(session)
+}
+
+const long = { maxNewTokens: 400, ignoreEos: true }
+
 /** Two generations of one session. */
 async function twice(session: Session): Promise<void> {
-  await using running = session.generate([1], { maxNewTokens: 400, ignoreEos: true })
+  await using running = session.generate([1], long)
   await running.next()
   await session.generate([1]).result
 }
@@ -110,6 +122,15 @@ export const failures: Partial<Record<ErrorCode, () => unknown>> = {
       { memory: { kv: 2 ** 19 } },
     ),
   OCTAVO_SESSION_BUSY: () => inSession(twice),
+  OCTAVO_QUOTA_EXCEEDED: () =>
+    inSessionOf({ quota: { max: 2 ** 16 } }, (session) => session.generate([1], long).result),
+  OCTAVO_TIMED_OUT: () =>
+    inSession((session) => session.generate([1], { ...long, timeouts: { inferenceMs: 1 } }).result),
+  OCTAVO_LEASE_EXPIRED: () =>
+    inSessionOf({ heartbeat: { intervalMs: 1 } }, async (session) => {
+      while (session.engine.sessions().length > 0) await setTimeout(1)
+      session.heartbeat()
+    }),
   OCTAVO_DISPOSED: () =>
     inSession((session) => {
       session.dispose()

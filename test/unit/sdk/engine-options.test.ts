@@ -13,9 +13,11 @@ describe('engine options', () => {
       blockSize: 32,
       kvDType: null,
       eviction: 'page-aware',
+      prefix: null,
       dtype: null,
       maxSequences: 256,
       maxBatchTokens: null,
+      admission: 'guaranteed',
       signal: undefined,
       onProgress: undefined,
     })

@@ -30,6 +30,7 @@ describe('generate options', () => {
       frequencyPenalty: 0,
       presencePenalty: 0,
       topLogprobs: 0,
+      priority: 0,
     })
     expect([...sampling.stopTokens]).toEqual([1, 2])
     expect(rest).toEqual({

@@ -1,0 +1,170 @@
+// What ends by time: requests that stay too long in a stage, sessions whose lease runs out.
+#include <algorithm>
+
+#include "engine/engine_state.h"
+
+namespace octavo {
+
+namespace {
+
+constexpr int64_t kMillisecond = 1000000;
+constexpr size_t kReapedRemembered = 4096;
+
+Stage stageOf(const Request& request) {
+  if (!request.wasAdmitted) return Stage::kQueue;
+  return request.isPaused() && !request.output.empty() ? Stage::kPost : Stage::kInference;
+}
+
+const char* adviceFor(Stage stage) {
+  switch (stage) {
+    case Stage::kQueue: return "allow it more, send less at once, or give it a higher priority";
+    case Stage::kInference: return "allow it more, or ask for fewer new tokens";
+    case Stage::kPost: return "allow it more, or read what it makes sooner";
+  }
+  return "allow it more";
+}
+
+Error timedOut(const Request& request) {
+  const Stage stage = request.timer.stage();
+  return {ErrorCode::kTimedOut, std::string("the request spent more than the ") +
+                                    std::to_string(request.timer.limits().of(stage) / kMillisecond) +
+                                    " ms that it may in the stage '" + stageName(stage) + "': " + adviceFor(stage)};
+}
+
+}  // namespace
+
+Error leaseExpired(SessionId id) {
+  return {ErrorCode::kLeaseExpired, "the lease of session " + std::to_string(id) +
+                                        " ran out without a heartbeat and its KV was reclaimed; create another "
+                                        "session and send its whole prompt again"};
+}
+
+/** Ends what has run out of time. Cheap while nothing has: deadlines are looked at when the earliest may have come. */
+void Engine::State::expire() {
+  const int64_t now = clock->now();
+  bool moved = false;  // into a stage that may end sooner
+  for (Request* request : timed) {
+    const Stage stage = stageOf(*request);
+    moved = moved || stage != request->timer.stage();
+    request->timer.enter(stage, now);
+  }
+  if (!moved && now < nextExpiry) return;
+  std::vector<RequestId> late;
+  std::vector<SessionId> silent;
+  nextExpiry = StageTimer::kNever;
+  for (const Request* request : timed) {
+    const int64_t deadline = request->timer.deadline();
+    if (deadline <= now) late.push_back(request->id);
+    else nextExpiry = std::min(nextExpiry, deadline);
+  }
+  for (const SessionId id : leased) {
+    const Session& session = *sessions->find(id);
+    const int64_t deadline = session.lease.deadline(session.request != 0);
+    if (deadline <= now) silent.push_back(id);
+    else nextExpiry = std::min(nextExpiry, deadline);
+  }
+  for (const RequestId id : late) {
+    const Error error = timedOut(*requests.at(id));
+    finish(*requests.at(id), FinishReason::kFailed, &error);
+  }
+  for (const SessionId id : silent) reap(id);
+}
+
+void Engine::State::reap(SessionId id) {
+  const Error error = leaseExpired(id);
+  release(*sessions->find(id), FinishReason::kFailed, &error);
+  reaped.push_back(id);
+  if (reaped.size() > kReapedRemembered) reaped.pop_front();
+}
+
+void Engine::State::release(Session& session, FinishReason reason, const Error* error) {
+  const SessionId id = session.id;
+  const auto request = requests.find(session.request);
+  if (request != requests.end()) finish(*request->second, reason, error);
+  leased.erase(id);
+  sessions->remove(session, inFlight);
+  allocator->trace().ownerEnded({OwnerKind::kSession, id});
+  notify();  // others may wait for these blocks
+}
+
+/** A deadline that may be the earliest. */
+void Engine::State::expectExpiry(int64_t deadline) { nextExpiry = std::min(nextExpiry, deadline); }
+
+std::chrono::nanoseconds Engine::State::untilExpiry() const {
+  constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24 * 365);
+  if (nextExpiry == StageTimer::kNever || options.testing.fakeClock) return kLongest;
+  return std::chrono::nanoseconds(std::max<int64_t>(0, nextExpiry - clock->now()));
+}
+
+void Engine::State::beginLease(Session& session, const LeaseTerms& terms) {
+  session.created = clock->now();
+  session.lease = Lease(terms, session.created);
+  if (terms.interval <= 0) return;
+  leased.insert(session.id);
+  expectExpiry(session.lease.deadline(false));
+  notify();  // the engine thread may sleep longer than that
+}
+
+/** A request is a sign of life, too. */
+void Engine::State::beginTimers(Request& request, Session& session) {
+  session.lease.renew(clock->now());
+  if (!request.timer.limits().any()) return;
+  timed.push_back(&request);
+  expectExpiry(request.timer.deadline());
+}
+
+/** Of its session, which is idle now. */
+void Engine::State::endRequest(Session& session) {
+  session.lease.becomeIdle(clock->now());
+  expectExpiry(session.lease.deadline(false));
+}
+
+void requireWithinQuota(const Session& session, const RequestSpec& spec, const KvCacheShape& shape) {
+  const size_t bytes = static_cast<size_t>(blocksOf(spec, shape.blockSize)) * shape.blockBytes();
+  if (session.quota.max == 0 || bytes <= session.quota.max) return;
+  throw Error(ErrorCode::kQuotaExceeded,
+              "prompt and new tokens (" + std::to_string(spec.prompt.size() + static_cast<size_t>(spec.maxNewTokens)) +
+                  ") need " + std::to_string(bytes) + " bytes of KV; the quota of session " +
+                  std::to_string(session.id) + " is " + std::to_string(session.quota.max) +
+                  " bytes at most: shorten the request, or create the session with a larger quota.max");
+}
+
+void Engine::heartbeat(SessionId id) {
+  const std::lock_guard lock(state_->mutex);
+  state_->requireOpen();
+  state_->requireSession(id).lease.renew(state_->clock->now());
+}
+
+void Engine::advanceClock(int64_t nanoseconds) {
+  const std::lock_guard lock(state_->mutex);
+  auto* const fake = dynamic_cast<FakeClock*>(state_->clock.get());
+  if (!fake) throw Error(ErrorCode::kInvalidArgument, "the engine runs by the system's clock; it cannot be moved");
+  fake->advance(nanoseconds);
+  state_->notify();
+}
+
+std::vector<SessionInfo> Engine::sessions() const {
+  const std::lock_guard lock(state_->mutex);
+  state_->requireOpen();
+  const int64_t now = state_->clock->now();
+  const EngineReport report = lockedReport();
+  std::vector<SessionInfo> infos;
+  for (const SessionReport& held : report.sessions) {
+    const Session& session = *state_->sessions->find(held.id);
+    SessionInfo& info = infos.emplace_back();
+    static_cast<SessionReport&>(info) = held;
+    info.tenant = session.tenant;
+    info.age = now - session.created;
+    info.quota = session.quota;
+    info.lease = session.lease.terms();
+    if (info.lease.interval > 0) info.leaseLeft = session.lease.deadline(session.request != 0) - now;
+    const auto request = state_->requests.find(session.request);
+    if (request == state_->requests.end()) continue;
+    info.request = request->second->id;
+    info.requestAge = now - request->second->timings.submitted;
+    info.stage = stageName(stageOf(*request->second));
+  }
+  return infos;
+}
+
+}  // namespace octavo
