@@ -6,10 +6,13 @@ namespace octavo {
 
 namespace {
 
-constexpr int64_t kSliceKeys = 16;
 constexpr int64_t kVectorBytes = 16;
+constexpr int64_t kMostPieceBytes = 24 << 20;
+constexpr int64_t kOwnSlots = 2 * AttentionScratchLayout::kMultiprocessors;
 
 int64_t ceilDivide(int64_t value, int64_t divisor) { return (value + divisor - 1) / divisor; }
+
+size_t aligned(int64_t bytes) { return static_cast<size_t>(ceilDivide(bytes, 256) * 256); }
 
 bool hasKernel(const AttentionShape& shape) {
   const int32_t dim = shape.headDim;
@@ -23,17 +26,24 @@ int32_t shareOf(int32_t group, int32_t dim) {
   return static_cast<int32_t>(ceilDivide(group, ceilDivide(group, most)));
 }
 
-/** A running softmax and an output of fp32, of the lanes that hold query heads. */
-int64_t vectorsOf(int32_t share, int32_t dim) {
-  const int64_t tiles = ceilDivide(share, AttentionScratchLayout::kTileRows);
-  const int64_t lanes = share >= AttentionScratchLayout::kTileRows ? 32 : (share + 1) / 2 * 8;
-  return (dim / 16 * tiles + tiles) * lanes;
+/** Of them when a sequence has kMostDecodeTokens tokens: 32 rows in the columns, or one tile of 8. */
+int32_t fewShareOf(int32_t group, int32_t dim) {
+  const int32_t most = dim == 64 || dim == 128 ? 4 : 1;
+  return static_cast<int32_t>(ceilDivide(group, ceilDivide(group, most)));
 }
 
-/** The most parts of any context up to a length: short ones have up to 16, parts of 16 slices up to kMostParts. */
-int32_t partsOf(int32_t maxContextLength) {
-  const int64_t parts = ceilDivide(ceilDivide(maxContextLength, kSliceKeys), 16);
-  return static_cast<int32_t>(std::clamp<int64_t>(parts, 16, AttentionScratchLayout::kMostParts));
+/** A running softmax and an output of fp32, of the lanes that hold query rows; finishers have their dims each. */
+int64_t slotBytesOf(int32_t rows, int32_t dim) {
+  const int64_t tiles = ceilDivide(rows, AttentionScratchLayout::kTileRows);
+  const int64_t lanes = rows >= AttentionScratchLayout::kTileRows ? 32 : (rows + 1) / 2 * 8;
+  constexpr int64_t finishers = AttentionScratchLayout::kFinishers;
+  return finishers * (1 + ceilDivide(dim / 16, finishers)) * tiles * lanes * kVectorBytes;
+}
+
+/** The most chunks of any context up to a length: short ones have up to 16, long ones chunks of 512 keys, up to 256. */
+int64_t chunksOf(int32_t maxContextLength) {
+  const int64_t slices = ceilDivide(maxContextLength, AttentionScratchLayout::kSliceKeys);
+  return std::max(std::min<int64_t>(ceilDivide(slices, 8), 16), std::min<int64_t>(ceilDivide(slices, 32), 256));
 }
 
 }  // namespace
@@ -44,11 +54,19 @@ AttentionScratchLayout::AttentionScratchLayout(const AttentionShape& shape, int3
   const int32_t group = shape.heads / shape.kvHeads;
   headShare = shareOf(group, shape.headDim);
   shares = static_cast<int32_t>(ceilDivide(group, headShare));
-  workers = kMultiprocessors * warps(shape.headDim);
-  slots = partsOf(maxContextLength);
-  counterBytes = static_cast<size_t>(ceilDivide(int64_t{maxSequences} * shape.kvHeads * shares * 4, 256) * 256);
-  slotBytes = static_cast<size_t>(vectorsOf(headShare, shape.headDim) * kVectorBytes);
-  bytes = kItemBytes + counterBytes + slotBytes * static_cast<size_t>(workers) * static_cast<size_t>(slots);
+  fewHeadShare = fewShareOf(group, shape.headDim);
+  fewShares = static_cast<int32_t>(ceilDivide(group, fewHeadShare));
+  const int64_t items = int64_t{maxSequences} * shape.kvHeads * std::max(shares, fewShares);
+  const int64_t slotBytes = slotBytesOf(headShare, shape.headDim);
+  const int64_t fewSlotBytes = slotBytesOf(fewHeadShare * kMostDecodeTokens, shape.headDim);
+  const int64_t needed = int64_t{maxSequences} * shape.kvHeads * shares * chunksOf(maxContextLength);
+  const int64_t slots = std::min(needed, kMostPieceBytes / slotBytes) + kOwnSlots;
+  const int64_t pieceBytes = std::max(slots * slotBytes, kOwnSlots * fewSlotBytes);
+  capacity = static_cast<int32_t>(slots - kOwnSlots);
+  fewCapacity = static_cast<int32_t>(pieceBytes / fewSlotBytes - kOwnSlots);
+  groupCounters = kItemBytes + kTicketBytes + aligned(items * kFinishers * 4);
+  counterBytes = groupCounters + aligned(int64_t{std::max(capacity, fewCapacity)} * kFinishers * 4);
+  bytes = counterBytes + static_cast<size_t>(pieceBytes);
 }
 
 }  // namespace octavo

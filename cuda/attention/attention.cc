@@ -1,28 +1,33 @@
 #include "cuda/attention/attention.h"
 
+#include "ops/attention_scratch.h"
+
 namespace octavo::cuda {
 namespace {
 
-/** Whether a sequence may have a single query token, as far as the host knows. */
-bool mayDecode(const AttentionBatch& batch) {
+/** Whether a sequence may have at most `tokens` query tokens, as far as the host knows. */
+bool mayHave(const AttentionBatch& batch, int32_t tokens) {
   const int64_t others = (batch.sequences - 1) * int64_t{batch.maxQueryLength};
-  return batch.tokens - others < 2;  // the fewest that the last one can have
+  return batch.tokens - others <= tokens;  // the fewest that the last one can have
 }
 
 }  // namespace
 
 void launchPagedAttention(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream) {
-  if (attention.batch.sequences == 0 || attention.batch.tokens == 0) return;
-  bool hasPrefill = attention.batch.maxQueryLength > 1;
-  bool prefills = hasPrefill && canPrefillOnTensorCores(attention);
-  if (prefills && canPrefillWide(attention, traits)) launchWidePrefill(attention, traits, stream);
-  else if (prefills) launchPrefillAttention(attention, stream);
-  if (prefills && !mayDecode(attention.batch)) return;
-  // Another batch without a single decode costs one launch whose blocks return at once.
-  if (canPrefillOnTensorCores(attention) && canSplitDecode(attention)) {
-    return launchSplitDecode(attention, traits, stream);
+  const AttentionBatch& batch = attention.batch;
+  if (batch.sequences == 0 || batch.tokens == 0) return;
+  const bool onTensorCores = canPrefillOnTensorCores(attention), splits = onTensorCores && canSplitDecode(attention);
+  const int32_t mostDecode = splits ? kMostDecodeTokens : 1;
+  if (onTensorCores && batch.maxQueryLength > mostDecode) {
+    PagedAttention prefill = attention;
+    prefill.leastPrefill = mostDecode + 1;
+    if (canPrefillWide(prefill, traits)) launchWidePrefill(prefill, traits, stream);
+    else launchPrefillAttention(prefill, stream);
+    if (!mayHave(batch, mostDecode)) return;
   }
-  launchDecodeAttention(attention, hasPrefill && !prefills, traits, stream);
+  // Another batch without a single decode costs launches whose blocks return at once.
+  if (splits) return launchSplitDecode(attention, traits, stream);
+  launchDecodeAttention(attention, batch.maxQueryLength > 1 && !onTensorCores, traits, stream);
 }
 
 }  // namespace octavo::cuda

@@ -17,14 +17,16 @@ struct PagedAttention {
   float scale = 1;
   int32_t window = 0;  // 0: unlimited
   AttentionScratch scratch;
+  int32_t leastPrefill = 2;  // query tokens of the sequences that prefill takes, at least
 };
 
 void launchKvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, const Heads& value,
                    const int64_t* slots, cudaStream_t stream);
 
 /**
- * Sequences with one query token go to the decode kernel and the others to the prefill kernel, where it
- * applies: the choice for a sequence depends on that sequence and the dtypes alone.
+ * Sequences with few query tokens (kMostDecodeTokens, or one where the split kernel does not apply) go to the decode
+ * kernel and the others to the prefill kernel, where it applies: the choice for a sequence depends on that sequence and
+ * the dtypes alone.
  */
 void launchPagedAttention(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream);
 
@@ -34,7 +36,7 @@ void launchPagedAttention(const PagedAttention& attention, const DeviceTraits& t
  */
 bool canSplitDecode(const PagedAttention& attention);
 
-/** Sequences with one query token, their keys dealt evenly to warps. The others are left alone. */
+/** Sequences with at most kMostDecodeTokens query tokens, their keys dealt to the whole card; no others. */
 void launchSplitDecode(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream);
 
 /** A block a query token and KV head; any dtypes and any head dim up to 256. */
@@ -44,12 +46,12 @@ void launchDecodeAttention(const PagedAttention& attention, bool everyToken, con
 /** True where the tensor-core kernel applies: one 16-bit dtype, head dim a multiple of 8, aligned, a positive scale. */
 bool canPrefillOnTensorCores(const PagedAttention& attention);
 
-/** A block 128 query tokens of a head, for sequences with at least two query tokens. */
+/** A block 128 query tokens of a head, for sequences with at least leastPrefill query tokens. */
 void launchPrefillAttention(const PagedAttention& attention, cudaStream_t stream);
 
 /** True where the Hopper kernel applies besides: sm_90a code is loaded, head dim 64, 128 or 256. */
 bool canPrefillWide(const PagedAttention& attention, const DeviceTraits& traits);
-/** 128 query tokens of a head (192 of head dim 64) at a time, for sequences with at least two query tokens. */
+/** 128 query tokens of a head (192 of head dim 64) at a time, for sequences with at least leastPrefill query tokens. */
 void launchWidePrefill(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream);
 
 }  // namespace octavo::cuda

@@ -6,9 +6,9 @@
 // weights are rounded to 16 bits for the second product. Tiles are cut at multiples of 64 from key 0 and taken in
 // ascending order: a row's result depends on its position and keys alone; tiles it does not see change nothing in it.
 //
-// Measured on an H200, bf16, causal half counted, 2026-11-30, TFLOP/s: 8192 tokens, 32 query and 32 KV heads of 128 276,
-// 64 and 8 heads 305; 16384 tokens of dim 64 257, of 256 274. 255 registers (dim 64: 231, 256: 251), no spills. With 64
-// rows a block, 16 a warp, and the weights as two 16-bit numbers each, it was 101. Next rung: wgmma and TMA.
+// Measured on an H200, bf16, causal half counted, 2026-11-30, TFLOP/s: 8192 tokens, 32 query and 32 KV heads of 128
+// 276, 64 and 8 heads 305; 16384 tokens of dim 64 257, of 256 274. 255 registers (dim 64: 231, 256: 251), no spills.
+// With 64 rows a block, 16 a warp, and the weights as two 16-bit numbers each, it was 101. Next rung: wgmma and TMA.
 #include "cuda/attention/attention.h"
 #include "cuda/attention/prefill_softmax.cuh"
 #include "cuda/attention/prefill_work.cuh"
@@ -31,6 +31,7 @@ struct Arguments {
   int32_t window;
   int32_t groupSize;
   bool storesPairs;  // the output is of 16 bits and aligned
+  int32_t leastQueries;  // of a sequence
 };
 
 /** Tiles of 16 rows a warp; warps; and what lies in shared memory: queries, the ring, starts of runs of two tiles. */
@@ -217,7 +218,8 @@ __global__ void __launch_bounds__(Shape<kDim>::kThreads, Shape<kDim>::kBlocks)
   int64_t* starts = reinterpret_cast<int64_t*>(shared + S::kQueryBytes + kRing * S::kTileBytes);
   PrefillWork work;
   // Late positions have the most keys: they start first.
-  if (!findPrefillWork<kQueries, kKeys>(a.batch, a.window, gridDim.y - 1 - blockIdx.y, blockIdx.x, work)) return;
+  const int tile = gridDim.y - 1 - blockIdx.y;
+  if (!findPrefillWork<kQueries, kKeys>(a.batch, a.leastQueries, a.window, tile, blockIdx.x, work)) return;
   // The lane's chunk of its first row, in a head's first block. Dims past the cache's are never read there.
   constexpr int kChunks = kDim / kChunk;
   const int chunk = threadIdx.x % kChunks * kChunk, firstRow = threadIdx.x / kChunks;
@@ -298,7 +300,7 @@ void launchPrefillAttention(const PagedAttention& attention, cudaStream_t stream
   const Heads& out = attention.out;
   Arguments a{out, attention.query, CacheLayout(attention.cache, attention.layer), attention.batch,
               attention.scale * kLog2E, attention.window, attention.query.heads / attention.cache.kvHeads,
-              dtypeBytes(out.dtype) == 2 && isChunked(out)};
+              dtypeBytes(out.dtype) == 2 && isChunked(out), attention.leastPrefill};
   if (a.query.dtype == DType::kBF16) launchDim<DType::kBF16>(a, stream);
   else launchDim<DType::kF16>(a, stream);
 }

@@ -26,12 +26,12 @@ int queryTiles(const AttentionBatch& batch) {
 
 /**
  * The queries of tile `number`; false where there are none. Tiles are numbered so that sequence s owns numbers
- * queryStart[s] / kQueries + s and up: enough for its queries, and found by a binary search. Sequences of one query
- * are left to the decode kernels.
+ * queryStart[s] / kQueries + s and up: enough for its queries, and found by a binary search. Sequences of fewer than
+ * `least` queries are left to the decode kernels.
  */
 template <int kQueries, int kKeys>
-__device__ __forceinline__ bool findPrefillWork(const AttentionBatch& batch, int window, int number, int head,
-                                                PrefillWork& work) {
+__device__ __forceinline__ bool findPrefillWork(const AttentionBatch& batch, int least, int window, int number,
+                                                int head, PrefillWork& work) {
   int low = 0, high = batch.sequences - 1;
   while (low < high) {
     int middle = (low + high + 1) / 2;
@@ -40,7 +40,7 @@ __device__ __forceinline__ bool findPrefillWork(const AttentionBatch& batch, int
   }
   int start = batch.queryStart[low], length = batch.queryStart[low + 1] - start;
   int offset = (number - start / kQueries - low) * kQueries;
-  if (length < 2 || offset >= length) return false;
+  if (length < least || offset >= length) return false;
   work.first = start + offset;
   work.rows = min(kQueries, length - offset);
   work.position = batch.contextLength[low] - length + offset;

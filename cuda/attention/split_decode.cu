@@ -9,9 +9,9 @@ namespace {
 
 constexpr float kLog2E = 1.4426950408889634f;
 
-static_assert(split::kMaxChunks == AttentionScratchLayout::kMostParts);
-static_assert(split::Ring<64, true>::kWarps == AttentionScratchLayout::warps(64));
-static_assert(split::Ring<128, true>::kWarps == AttentionScratchLayout::warps(128));
+static_assert(split::kMostTokens == kMostDecodeTokens);
+static_assert(split::kSliceKeys == AttentionScratchLayout::kSliceKeys);
+static_assert(split::kQuad == AttentionScratchLayout::kQuadChunks);
 
 AttentionScratchLayout layoutOf(const PagedAttention& attention) {
   const KvCacheView& cache = attention.cache;
@@ -23,7 +23,8 @@ AttentionScratchLayout layoutOf(const PagedAttention& attention) {
 /** The line of slices (split_schedule.cuh) is counted in 32 bits; sequences that share blocks could exceed them. */
 bool fitsLine(const PagedAttention& attention, const AttentionScratchLayout& layout) {
   const int64_t slices = ceilDivide(attention.batch.maxContextLength, split::kSliceKeys);
-  return slices * attention.batch.sequences * attention.cache.kvHeads * layout.shares < (int64_t{1} << 31);
+  const int64_t items = int64_t{attention.cache.kvHeads} * std::max(layout.shares, layout.fewShares);
+  return slices * attention.batch.sequences * items < (int64_t{1} << 31);
 }
 
 int log2Of(int value) {
@@ -46,25 +47,38 @@ bool canSplitDecode(const PagedAttention& attention) {
 
 void launchSplitDecode(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream) {
   const AttentionScratchLayout layout = layoutOf(attention);
-  char* const scratch = static_cast<char*>(attention.scratch.data) + AttentionScratchLayout::kItemBytes;
-  const split::Arguments a{attention.out,
-                           attention.query,
-                           CacheLayout(attention.cache, attention.layer),
-                           attention.batch,
-                           attention.scale * kLog2E,
-                           attention.window,
-                           log2Of(attention.cache.blockSize / split::kSliceKeys),
-                           attention.query.heads / attention.cache.kvHeads,
-                           layout.headShare,
-                           layout.shares,
-                           reinterpret_cast<int32_t*>(scratch),
-                           reinterpret_cast<float4*>(scratch + layout.counterBytes),
-                           layout.slots,
-                           attention.layer,
-                           attention.cache.layers * 2};
-  const int blocks = std::min(traits.multiprocessors, AttentionScratchLayout::kMultiprocessors);
-  if (attention.cache.dtype == DType::kBF16) split::launchBf16(a, attention.cache, traits.architecture, blocks, stream);
-  else split::launchF16(a, attention.cache, traits.architecture, blocks, stream);
+  const AttentionBatch& batch = attention.batch;
+  char* const scratch = static_cast<char*>(attention.scratch.data);
+  char* const ticket = scratch + AttentionScratchLayout::kItemBytes;
+  const split::Launch to{attention.cache, traits.architecture,
+                         std::min(traits.multiprocessors, AttentionScratchLayout::kMultiprocessors), stream};
+  split::Arguments a{attention.out,
+                     attention.query,
+                     CacheLayout(attention.cache, attention.layer),
+                     batch,
+                     attention.scale * kLog2E,
+                     attention.window,
+                     log2Of(attention.cache.blockSize / split::kSliceKeys),
+                     attention.query.heads / attention.cache.kvHeads,
+                     layout.headShare,
+                     layout.shares,
+                     layout.headShare,
+                     reinterpret_cast<int32_t*>(ticket),
+                     reinterpret_cast<int32_t*>(ticket + AttentionScratchLayout::kTicketBytes),
+                     reinterpret_cast<int32_t*>(scratch + layout.groupCounters),
+                     reinterpret_cast<float4*>(scratch + layout.counterBytes),
+                     layout.capacity,
+                     attention.layer,
+                     attention.cache.layers * 2};
+  const bool isBf16 = attention.cache.dtype == DType::kBF16;
+  // A batch without a single decode costs one launch whose blocks return at once.
+  isBf16 ? split::launchBf16(a, to) : split::launchF16(a, to);
+  if (batch.maxQueryLength == 1) return;
+  a.headShare = layout.fewHeadShare;
+  a.shares = layout.fewShares;
+  a.rows = a.headShare * std::min(batch.maxQueryLength, split::kMostTokens);
+  a.capacity = layout.fewCapacity;
+  isBf16 ? split::launchFewBf16(a, to) : split::launchFewF16(a, to);
 }
 
 }  // namespace octavo::cuda

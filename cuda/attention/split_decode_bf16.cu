@@ -2,8 +2,6 @@
 
 namespace octavo::cuda::split {
 
-void launchBf16(const Arguments& a, const KvCacheView& cache, int architecture, int blocks, cudaStream_t stream) {
-  launchType<DType::kBF16>(a, cache, architecture, blocks, stream);
-}
+void launchBf16(const Arguments& a, const Launch& to) { launchType<DType::kBF16, false>(a, to); }
 
 }  // namespace octavo::cuda::split

@@ -2,8 +2,6 @@
 
 namespace octavo::cuda::split {
 
-void launchF16(const Arguments& a, const KvCacheView& cache, int architecture, int blocks, cudaStream_t stream) {
-  launchType<DType::kF16>(a, cache, architecture, blocks, stream);
-}
+void launchF16(const Arguments& a, const Launch& to) { launchType<DType::kF16, false>(a, to); }
 
 }  // namespace octavo::cuda::split

@@ -8,44 +8,57 @@
 
 namespace octavo::cuda::split {
 
-template <DType kType, int kDim, int kTiles, typename Source>
-void launchShape(const Arguments& a, const CUtensorMap& map, int blocks, cudaStream_t stream) {
-  constexpr auto kKernel = splitKernel<kType, kDim, kTiles, Source>;
-  allowSharedMemory<splitKernel<kType, kDim, kTiles, Source>>(Source::Shape::kBytes);
-  kKernel<<<blocks, Source::Shape::kWarps * 32, Source::Shape::kBytes, stream>>>(a, map);
+/** What a launch needs besides the kernel's own arguments. */
+struct Launch {
+  const KvCacheView& cache;
+  int architecture, blocks;
+  cudaStream_t stream;
+};
+
+template <DType kType, int kDim, int kTiles, typename Source, bool kFew>
+void launchShape(const Arguments& a, const CUtensorMap& map, const Launch& to) {
+  constexpr auto kKernel = splitKernel<kType, kDim, kTiles, Source, kFew>;
+  allowSharedMemory<splitKernel<kType, kDim, kTiles, Source, kFew>>(Source::Shape::kBytes);
+  kKernel<<<to.blocks, Source::Shape::kThreads, Source::Shape::kBytes, to.stream>>>(a, map);
   checkLaunch("splitDecode");
 }
 
-template <DType kType, int kDim, int kTiles>
-void launchDim(const Arguments& a, const KvCacheView& cache, int architecture, int blocks, cudaStream_t stream) {
+template <DType kType, int kDim, int kTiles, bool kFew>
+void launchDim(const Arguments& a, const Launch& to) {
   if constexpr (kDim % 64 == 0) {
-    if (architecture >= 90) {
-      const CUtensorMap map = cacheMapOf(cache, kSliceKeys);
-      return launchShape<kType, kDim, kTiles, TensorSource<kDim>>(a, map, blocks, stream);
+    if (to.architecture >= 90) {
+      const CUtensorMap map = cacheMapOf(to.cache, kSliceKeys);
+      return launchShape<kType, kDim, kTiles, TensorSource<kDim, kTiles>, kFew>(a, map, to);
     }
   }
-  launchShape<kType, kDim, kTiles, CopySource<kDim>>(a, {}, blocks, stream);
+  if constexpr (kTiles <= 2) launchShape<kType, kDim, kTiles, CopySource<kDim, kTiles>, kFew>(a, {}, to);
 }
 
-template <DType kType>
-void launchType(const Arguments& a, const KvCacheView& cache, int architecture, int blocks, cudaStream_t stream) {
-  const bool wide = a.headShare > 8;
+/** By the query rows of an item. */
+template <DType kType, bool kFew>
+void launchType(const Arguments& a, const Launch& to) {
   switch (a.cache.headDim) {
     case 64:
-      return wide ? launchDim<kType, 64, 2>(a, cache, architecture, blocks, stream)
-                  : launchDim<kType, 64, 1>(a, cache, architecture, blocks, stream);
-    case 80: return launchDim<kType, 80, 1>(a, cache, architecture, blocks, stream);
-    case 96: return launchDim<kType, 96, 1>(a, cache, architecture, blocks, stream);
+      if constexpr (kFew) {
+        if (a.rows > 16) return launchDim<kType, 64, 4, kFew>(a, to);
+      }
+      return a.rows > 8 ? launchDim<kType, 64, 2, kFew>(a, to) : launchDim<kType, 64, 1, kFew>(a, to);
+    case 80: return launchDim<kType, 80, 1, kFew>(a, to);
+    case 96: return launchDim<kType, 96, 1, kFew>(a, to);
     case 128:
-      return wide ? launchDim<kType, 128, 2>(a, cache, architecture, blocks, stream)
-                  : launchDim<kType, 128, 1>(a, cache, architecture, blocks, stream);
-    case 192: return launchDim<kType, 192, 1>(a, cache, architecture, blocks, stream);
-    default: return launchDim<kType, 256, 1>(a, cache, architecture, blocks, stream);
+      if constexpr (kFew) {
+        if (a.rows > 16) return launchDim<kType, 128, 4, kFew>(a, to);
+      }
+      return a.rows > 8 ? launchDim<kType, 128, 2, kFew>(a, to) : launchDim<kType, 128, 1, kFew>(a, to);
+    case 192: return launchDim<kType, 192, 1, kFew>(a, to);
+    default: return launchDim<kType, 256, 1, kFew>(a, to);
   }
 }
 
 /** One a translation unit, so that they compile side by side. */
-void launchBf16(const Arguments& a, const KvCacheView& cache, int architecture, int blocks, cudaStream_t stream);
-void launchF16(const Arguments& a, const KvCacheView& cache, int architecture, int blocks, cudaStream_t stream);
+void launchBf16(const Arguments& a, const Launch& to);
+void launchF16(const Arguments& a, const Launch& to);
+void launchFewBf16(const Arguments& a, const Launch& to);
+void launchFewF16(const Arguments& a, const Launch& to);
 
 }  // namespace octavo::cuda::split

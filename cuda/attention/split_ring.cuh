@@ -1,68 +1,143 @@
-// The ring in which the slices of a warp arrive, and the two ways to bring them there.
+// The ring in which slices arrive, the two ways to bring them there, and the other places where warps meet.
 #pragma once
 
 #include "cuda/attention/split_schedule.cuh"
 #include "cuda/attention/split_softmax.cuh"
 #include "cuda/ptx/mbarrier.cuh"
 #include "cuda/ptx/tma.cuh"
+#include "ops/attention_scratch.h"
 
 namespace octavo::cuda::split {
-/**
- * A warp's share of shared memory: a ring of slices, in flight often enough to cover the latency of memory at full
- * bandwidth; then a landing for the pieces of items; then its barriers.
- */
-template <int kDim, bool kTensor>
-struct Ring {
-  using Rows = SliceRows<kDim, kTensor>;
-  static constexpr int kWarps = kDim <= 64 ? 8 : 4;
-  static constexpr int kStageBytes = 2 * Rows::kBytes;
-  static constexpr int kTailBytes = 128;  // barriers
-  static constexpr int kWarpBytes = ((kTensor ? 227 : 163) << 10) / kWarps / 1024 * 1024;
-  /** A piece of the most query rows; with less room than that pieces are read where they lie. */
-  static constexpr int kPieceBytes = (kDim / 16 + 1) * (kDim == 64 || kDim == 128 ? 2 : 1) * 32 * 16;
-  static constexpr int kFit = (kWarpBytes - kTailBytes) / kStageBytes;
-  static constexpr int kMost = kFit < 5 ? kFit : 5;
-  static constexpr bool kLeavesRoom = kWarpBytes - kTailBytes - kMost * kStageBytes >= kPieceBytes;
-  static constexpr int kStages = kLeavesRoom || kMost <= 3 ? kMost : kMost - 1;
-  static constexpr int kLandingBytes = kWarpBytes - kTailBytes - kStages * kStageBytes;
-  static constexpr int kBytes = kWarps * kWarpBytes + 1024;  // swizzled rows start at a multiple of 1024
+/** A unit, and the blocks of its first slices. */
+struct alignas(16) Dealt {
+  Unit unit;
+  int entries[64];
 };
 
-__device__ __forceinline__ Visible visibleIn(const Keys& keys, int slice) {
-  int firstKey = slice * kSliceKeys;
-  return {keys.first - firstKey, keys.end - firstKey};
+/**
+ * Who works in a block, and where things lie in shared memory. Warps 0 to kWarps − 1 add slices; then come the warps
+ * that finish what these have made, each with its dims; one deals, and the last one feeds. A stage holds a slice for
+ * each of the first.
+ */
+template <int kDim, int kTiles, bool kTensor>
+struct Shape {
+  using Rows = SliceRows<kDim, kTensor>;
+  static constexpr int kWarps = kDim <= 128 || kTensor ? 4 : 2;  // slices in a stage
+  static constexpr int kFinishers = AttentionScratchLayout::kFinishers;
+  static constexpr int kThreads = (kWarps + kFinishers + 2) * 32;
+  static constexpr int kSliceBytes = 2 * Rows::kBytes, kStageBytes = kWarps * kSliceBytes;
+  /** A state of a warp on its way to the finishers. */
+  static constexpr int kStateBytes = (kDim / 16 + 1) * kTiles * 32 * 16;
+  static constexpr int kUnits = 3;  // dealt, and not done
+  static constexpr int kQueryBytes = kTiles * 8 * (kDim * 2 + 16);  // rows padded
+  static constexpr int kTableBytes = kNearSequences * 12 + kUnits * static_cast<int>(sizeof(Dealt)) + 256;
+  static constexpr int kFree = ((kTensor ? 227 : 163) << 10) - 1024 - kTableBytes - kUnits * kQueryBytes;
+  static constexpr int stages(int states) {
+    int fit = (kFree - states * kWarps * kStateBytes) / kStageBytes;
+    return fit < 8 ? fit : 8;
+  }
+  static constexpr int kStates = stages(2) >= 4 ? 2 : 1;
+  static constexpr int kStages = stages(kStates);
+  static_assert(kStages >= 2);
+  static constexpr int kStatesAt = kStages * kStageBytes, kQueryAt = kStatesAt + kStates * kWarps * kStateBytes;
+  static constexpr int kUnitsAt = kQueryAt + kUnits * kQueryBytes;
+  static constexpr int kNearAt = kUnitsAt + kUnits * static_cast<int>(sizeof(Dealt));
+  static constexpr int kBarriersAt = kUnitsAt + kTableBytes - 256;
+  static_assert(kNearAt + kNearSequences * 12 <= kBarriersAt);
+  static constexpr int kBytes = kUnitsAt + kTableBytes + 1024;  // swizzled rows start at a multiple of 1024
+};
+
+/** Where the warps of a block wait for each other. */
+template <typename Shape>
+struct Barriers {
+  uint32_t first;
+  __device__ __forceinline__ explicit Barriers(uint32_t shared) : first(shared + Shape::kBarriersAt) {}
+  __device__ __forceinline__ uint32_t full(int stage) const { return first + stage * 8; }
+  __device__ __forceinline__ uint32_t empty(int stage) const { return first + 64 + stage * 8; }
+  __device__ __forceinline__ uint32_t stateFull(int state) const { return first + 128 + state * 8; }
+  __device__ __forceinline__ uint32_t stateFree(int state) const { return first + 144 + state * 8; }
+  __device__ __forceinline__ uint32_t unitFull(int unit) const { return first + 160 + unit * 8; }
+  __device__ __forceinline__ uint32_t unitFree(int unit) const { return first + 192 + unit * 8; }
+
+  /** By one thread. `copiers`: arrivals that fill a stage. */
+  __device__ __forceinline__ void init(int copiers) const {
+    for (int i = 0; i < Shape::kStages; ++i) {
+      ptx::initBarrier(full(i), copiers);
+      ptx::initBarrier(empty(i), Shape::kWarps);
+    }
+    for (int i = 0; i < Shape::kStates; ++i) {
+      ptx::initBarrier(stateFull(i), Shape::kWarps);
+      ptx::initBarrier(stateFree(i), Shape::kFinishers);
+    }
+    for (int i = 0; i < Shape::kUnits; ++i) {
+      ptx::initBarrier(unitFull(i), 1);
+      ptx::initBarrier(unitFree(i), Shape::kWarps + Shape::kFinishers + 1);
+    }
+    ptx::fenceBarriers();
+  }
+};
+
+/** A place in a ring and how often it has come round, from the side of who fills it or of who empties it. */
+template <int kPlaces>
+struct Turn {
+  int at = 0;
+  uint32_t parity = 0;
+  __device__ __forceinline__ void advance(int places = 1) {
+    for (at += places; at >= kPlaces; at -= kPlaces) parity ^= 1;
+  }
+};
+
+/** A warp arrives once, after all its lanes. */
+__device__ __forceinline__ void arriveAsWarp(uint32_t barrier) {
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) ptx::arrive(barrier);
 }
 
+/** Units of a block in the order in which they are dealt. */
+template <typename Shape>
+struct UnitReader {
+  uint8_t* shared;
+  Barriers<Shape> barriers;
+  Turn<Shape::kUnits> turn;
+
+  __device__ __forceinline__ explicit UnitReader(uint8_t* shared)
+      : shared(shared), barriers(ptx::sharedAddress(shared)) {}
+  __device__ __forceinline__ const Dealt& next() const {
+    ptx::waitBarrier(barriers.unitFull(turn.at), turn.parity);
+    return reinterpret_cast<const Dealt*>(shared + Shape::kUnitsAt)[turn.at];
+  }
+  __device__ __forceinline__ uint32_t query() const {
+    return ptx::sharedAddress(shared) + Shape::kQueryAt + turn.at * Shape::kQueryBytes;
+  }
+  __device__ __forceinline__ void done() {
+    arriveAsWarp(barriers.unitFree(turn.at));
+    turn.advance();
+  }
+};
+
 /** By cp.async of all lanes (sm_80 and later), to padded rows. */
-template <int kDim>
+template <int kDim, int kTiles>
 struct CopySource {
   static constexpr bool kTensor = false;
-  using Shape = Ring<kDim, kTensor>;
-  const Arguments& a;
-  uint32_t ring;
+  static constexpr int kArrivals = 32;
+  using Shape = split::Shape<kDim, kTiles, kTensor>;
 
-  __device__ __forceinline__ CopySource(const Arguments& a, const CUtensorMap*, uint32_t ring) : a(a), ring(ring) {}
-
-  __device__ __forceinline__ void fetch(int stage, int block, int head, int row, Visible visible) const {
+  /** Slices of a stage that are there: all of the first `count`. After the last comes `finish`. */
+  static __device__ __forceinline__ void prepare(const CUtensorMap*) {}
+  static __device__ __forceinline__ void begin(uint32_t, int) {}
+  static __device__ __forceinline__ void fetch(const Arguments& a, const CUtensorMap*, uint32_t to, uint32_t, int block,
+                                               int head, int row, Visible visible) {
     const uint16_t* from = static_cast<const uint16_t*>(a.cache.data) + block * a.cache.blockStride +
                            head * a.cache.headStride + row * kDim;
-    uint32_t to = ring + stage * Shape::kStageBytes;
     copyRows(to, from + a.cache.keyStart, visible);
     copyRows(to + Shape::Rows::kBytes, from + a.cache.valueStart, visible);
   }
-  /** After each slice, fetched or not. */
-  __device__ __forceinline__ void commit() const { ptx::commitCopies(); }
-  /** Until kSlices more are there. */
-  template <int kSlices>
-  __device__ __forceinline__ void await(int, uint32_t, const Visible (&)[kSlices]) const {
-    ptx::waitCopies<Shape::kStages - kSlices>();
-    __syncwarp();
-  }
-  __device__ __forceinline__ void close() const { ptx::waitCopies<0>(); }
+  static __device__ __forceinline__ void finish(uint32_t barrier) { ptx::arriveAfterCopies(barrier); }
+  static __device__ __forceinline__ void clear(uint32_t, Visible) {}
 
  private:
   /** Zeros where nothing is visible: what the cache holds there may be NaN. */
-  __device__ __forceinline__ void copyRows(uint32_t to, const uint16_t* from, Visible visible) const {
+  static __device__ __forceinline__ void copyRows(uint32_t to, const uint16_t* from, Visible visible) {
     int lane = threadIdx.x % 32;
 #pragma unroll
     for (int i = 0; i < kDim / 16; ++i) {
@@ -73,56 +148,27 @@ struct CopySource {
   }
 };
 
-/** By the tensor memory accelerator (sm_90), keys and values in one copy, to swizzled rows. */
-template <int kDim>
+/** By the tensor memory accelerator (sm_90), keys and values of a slice in one copy, to swizzled rows. */
+template <int kDim, int kTiles>
 struct TensorSource {
   static constexpr bool kTensor = true;
-  using Shape = Ring<kDim, kTensor>;
-  static constexpr int kBoxes = kDim / 64, kBoxBytes = kSliceKeys * 128;
-  const Arguments& a;
-  const CUtensorMap* map;
-  uint32_t ring;
+  static constexpr int kArrivals = 1;
+  using Shape = split::Shape<kDim, kTiles, kTensor>;
 
-  __device__ __forceinline__ TensorSource(const Arguments& a, const CUtensorMap* map, uint32_t ring)
-      : a(a), map(map), ring(ring) {
-    if (threadIdx.x % 32 == 0) {
-#pragma unroll
-      for (int i = 0; i < Shape::kStages; ++i) ptx::initBarrier(barrier(i), 1);
-      ptx::fenceBarriers();
-    }
-    __syncwarp();
+  static __device__ __forceinline__ void prepare(const CUtensorMap* map) { ptx::prefetchTensorMap(map); }
+  static __device__ __forceinline__ void begin(uint32_t barrier, int count) {
+    if (threadIdx.x % 32 == 0) ptx::arriveExpecting(barrier, count * Shape::kSliceBytes);
   }
-
-  __device__ __forceinline__ void fetch(int stage, int block, int head, int row, Visible) const {
-    if (!ptx::electLane()) return;
-    ptx::arriveExpecting(barrier(stage), Shape::kStageBytes);
-    ptx::loadTile(ring + stage * Shape::kStageBytes, map, barrier(stage), 0, head * a.cache.blockSize + row, 0,
-                  block * a.planes + a.layer * 2);
+  static __device__ __forceinline__ void fetch(const Arguments& a, const CUtensorMap* map, uint32_t to,
+                                               uint32_t barrier, int block, int head, int row, Visible) {
+    if (threadIdx.x % 32 != 0) return;
+    ptx::loadTile(to, map, barrier, 0, head * a.cache.blockSize + row, 0, block * a.planes + a.layer * 2);
   }
-  __device__ __forceinline__ void commit() const {}
-  template <int kSlices>
-  __device__ __forceinline__ void await(int stage, uint32_t parity, const Visible (&visible)[kSlices]) const {
-#pragma unroll
-    for (int i = 0; i < kSlices; ++i) {
-      ptx::waitBarrier(barrier(stage), parity);
-      if (!visible[i].all()) clear(stage, visible[i]);
-      if (++stage == Shape::kStages) {
-        stage = 0;
-        parity ^= 1;
-      }
-    }
-    __syncwarp();
-  }
-  __device__ __forceinline__ void close() const {}
-
- private:
-  __device__ __forceinline__ uint32_t barrier(int stage) const {
-    return ring + Shape::kWarpBytes - Shape::kTailBytes + stage * 8;
-  }
+  static __device__ __forceinline__ void finish(uint32_t) {}
   /** Values where nothing is visible: a weight of 0 does not make a number of NaN. */
-  __device__ __noinline__ void clear(int stage, Visible visible) const {
-    uint32_t values = ring + stage * Shape::kStageBytes + Shape::Rows::kBytes;
-    for (int i = threadIdx.x % 32; i < kBoxes * kSliceKeys * 8; i += 32) {
+  static __device__ __noinline__ void clear(uint32_t slice, Visible visible) {
+    uint32_t values = slice + Shape::Rows::kBytes;
+    for (int i = threadIdx.x % 32; i < kDim / 64 * kSliceKeys * 8; i += 32) {
       int row = i / 8 % kSliceKeys;
       if (row < visible.first || row >= visible.end) ptx::storeZeros(values + i * 16);
     }

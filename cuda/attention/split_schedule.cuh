@@ -1,10 +1,12 @@
-// How the keys of a step's decodes are dealt to workers.
+// How the keys of a step's decodes are dealt to multiprocessors.
 //
-// A *slice* is 16 keys of one item; an item is a sequence and a KV head (and, for large groups, a share of its
-// query heads). Items lie one after the other on a line of slices, sequence by sequence; worker i owns the chunks
-// that start in the i-th equal part of the line. How an item is cut into chunks depends on its own length alone,
-// and chunks are folded in order: so a result does not depend on the batch, on the number of workers, or on
-// which worker arrived last.
+// A *slice* is 16 keys of one item; an item is a sequence and a KV head (and, for large groups, a share of its query
+// heads). A *chunk* is some slices of an item, dealt round to the warps of one block; four chunks are a *quad*, four
+// quads a *group*. What a chunk is depends on the item's own length alone; chunks are folded into quads, these into
+// groups and these into the item, in order, whoever made them. So a result does not depend on the batch, on the number
+// of blocks, or on who arrived last. A *unit* is what a block takes at a time: a chunk, a quad or a whole item, by the
+// size of the batch. The first units go to the blocks in turn, every other one to the block that asks first:
+// multiprocessors read at different speeds.
 #pragma once
 
 #include "cuda/attention/attention.h"
@@ -12,139 +14,212 @@
 
 namespace octavo::cuda::split {
 
-constexpr int kSliceKeys = 16;  // divides every block size: a slice lies in one cache block
-constexpr int kMaxChunks = 64;  // of an item
+constexpr int kSliceKeys = 16;    // divides every block size: a slice lies in one cache block
+constexpr int kQuad = 4;          // chunks
+constexpr int kGroup = 16;        // chunks
+constexpr int kMostTokens = 8;    // query tokens of a sequence that decodes
+constexpr int kWhole = 1 << 30;   // chunks in a unit that is a whole item
+constexpr int kUnitsEach = 2;     // chunks are units of their own as long as there are no more of them a block
+constexpr int kNearSequences = 512;  // whose lengths a block keeps at hand
 
 struct Arguments {
   Heads out, query;
   CacheLayout cache;
   AttentionBatch batch;
-  float scaleLog2;    // scale · log2(e): scores are kept in log2
+  float scaleLog2;     // scale · log2(e): scores are kept in log2
   int32_t window;
   int32_t blockShift;  // log2 of the slices in a cache block
-  int32_t groupSize;  // query heads a KV head
-  int32_t headShare;  // of these, in one item
-  int32_t shares;     // items a KV head
-  int32_t* arrivals;   // [sequences, kvHeads · shares] chunks that have arrived; all zero between launches
-  float4* partials;    // [workers, slots] pieces of items
-  int32_t slots;       // a worker: most chunks of an item
+  int32_t groupSize;   // query heads a KV head
+  int32_t headShare;   // of these, in one item
+  int32_t shares;      // items a KV head
+  int32_t rows;        // query rows of an item, at most
+  int32_t* ticket;     // the next unit that nobody has taken; zero between launches
+  int32_t* arrivals;   // [sequences, kvHeads · shares, finishers] groups that have arrived; all zero between launches
+  int32_t* groupArrivals;  // [capacity, finishers] pieces that have arrived, at a group's first one; zero as well
+  float4* pieces;      // [capacity] of units, then two of each block
+  int32_t capacity;
   int32_t layer;
   int32_t planes;      // of keys or values in a block: 2 · layers
 };
 
-/** Short contexts are cut finely, so that one sequence fills the card; none is cut into more than kMaxChunks. */
-__device__ __forceinline__ int chunkSlices(int slices) {
-  if (slices <= kMaxChunks) return 4;
-  if (slices <= 2 * kMaxChunks) return 8;
-  return max(16, (slices + kMaxChunks - 1) / kMaxChunks);
+/** log2 of a chunk's slices: short contexts are cut finely, so that one fills the card; long ones into 256. */
+__device__ __forceinline__ int chunkShift(int slices) {
+  if (slices <= 256) return slices <= 128 ? 3 : 4;
+  return max(5, 24 - __clz(slices - 1));
 }
 
-__device__ __forceinline__ int roundUp(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
+__device__ __forceinline__ int ceilDivide(int value, int divisor) { return (value + divisor - 1) / divisor; }
 
-/** The keys that a sequence's query token sees. No slices where it has other than one query token. */
-struct Keys {
-  int first, end;
-  int firstSlice, slices;
-  __device__ __forceinline__ Keys(const Arguments& a, int sequence) {
-    bool decodes = a.batch.maxQueryLength == 1 || a.batch.queryStart[sequence + 1] - a.batch.queryStart[sequence] == 1;
+/** Where a sequence's query tokens stand. */
+struct Stand {
+  int token, tokens;  // its first one in the batch, and how many
+  int end;            // of its context
+  __device__ __forceinline__ Stand(const Arguments& a, int sequence) {
+    token = a.batch.maxQueryLength > 1 ? a.batch.queryStart[sequence] : sequence;
+    tokens = a.batch.maxQueryLength > 1 ? a.batch.queryStart[sequence + 1] - token : 1;
     end = a.batch.contextLength[sequence];
-    first = a.window > 0 ? max(0, end - a.window) : 0;
-    firstSlice = first / kSliceKeys;
-    slices = decodes ? (end + kSliceKeys - 1) / kSliceKeys - firstSlice : 0;
   }
+  Stand() = default;
 };
 
-/** The line of all slices and its equal parts. */
-struct Line {
-  int total, workers;
-  int quotient, remainder;  // of total by workers
-
-  __device__ __forceinline__ Line(int total, int workers)
-      : total(total), workers(workers), quotient(total / workers), remainder(total - quotient * workers) {}
-  __device__ __forceinline__ int start(int worker) const { return worker * quotient + min(worker, remainder); }
-  /** The worker in whose part a position lies. */
-  __device__ __forceinline__ int workerAt(int position) const {
-    int longer = remainder * (quotient + 1);
-    return position < longer ? position / (quotient + 1) : remainder + (position - longer) / quotient;
-  }
-};
-
-/** Consecutive slices [begin, end) of one item, whole chunks of it, that one worker owns. */
-struct Segment {
-  int sequence, item;
-  int begin, end;    // counted from the item's first slice
-  int chunk;         // slices a chunk
-  int position;      // of the item's first slice on the line
-  Keys keys;
-
-  __device__ __forceinline__ bool isEmpty() const { return begin >= end; }
-  __device__ __forceinline__ int chunks() const { return (keys.slices + chunk - 1) / chunk; }
-  /** Chunks of the item that start before `at` on the line. */
-  __device__ __forceinline__ int chunksBefore(int at) const {
-    int slices = at - position;
-    if (slices <= 0) return 0;
-    return slices >= keys.slices ? chunks() : (slices + chunk - 1) / chunk;
+/** The keys that these see. No slices where another kernel takes the sequence. */
+template <bool kFew>
+struct Keys {
+  int first, end;    // first: of the first token, negative where nothing is out of its window
+  int token, tokens;
+  int firstSlice, slices;
+  __device__ __forceinline__ Keys(const Arguments& a, const Stand& stand)
+      : end(stand.end), token(stand.token), tokens(kFew ? stand.tokens : 1) {
+    first = a.window > 0 ? end - (tokens - 1) - a.window : -kMostTokens;
+    firstSlice = max(0, first) / kSliceKeys;
+    bool decodes = kFew ? tokens > 1 && tokens <= kMostTokens : stand.tokens == 1;
+    slices = decodes ? ceilDivide(end, kSliceKeys) - firstSlice : 0;
   }
 };
 
 __device__ __forceinline__ int itemsOf(const Arguments& a) { return a.cache.kvHeads * a.shares; }
 
-/** Sets begin and end for an item from its chunk `first` up to the line's position `lineEnd`. */
-__device__ __forceinline__ void takeChunks(Segment& segment, int first, int lineEnd) {
-  segment.begin = first * segment.chunk;
-  segment.end = min(segment.keys.slices, segment.chunksBefore(lineEnd) * segment.chunk);
+/** Units of an item of so many slices. */
+__device__ __forceinline__ int unitsOf(int slices, int unitChunks) {
+  const int shift = chunkShift(slices), chunks = (slices + (1 << shift) - 1) >> shift;
+  return unitChunks == 1 ? chunks : unitChunks == kQuad ? ceilDivide(chunks, kQuad) : min(chunks, 1);
 }
 
-/** The item that follows; empty when it starts at or past `lineEnd`. */
-__device__ __forceinline__ void advance(const Arguments& a, Segment& segment, int lineEnd) {
-  segment.position += segment.keys.slices;
-  if (segment.position >= lineEnd) {
-    segment.begin = segment.end = 0;
-    return;
-  }
-  if (++segment.item == itemsOf(a)) {
-    segment.item = 0;
-    do {
-      segment.keys = Keys(a, ++segment.sequence);
-    } while (segment.keys.slices == 0);
-    segment.chunk = chunkSlices(segment.keys.slices);
-  }
-  takeChunks(segment, 0, lineEnd);
+/** Consecutive chunks of an item that a block takes at once. Slices are counted from the item's first. */
+struct alignas(16) Unit {
+  int chunk;                      // slices in a chunk
+  int firstChunk, endChunk;
+  int chunks;                     // of the item; 0: there is no unit, and no more will come
+  int slices;                     // of the item
+  int firstKey;                   // of the item's first slice
+  int first, end;                 // keys that the first and the last query token see from, and up to
+  int token, tokens;              // query tokens in the batch
+  int firstHead, share;           // query heads of the item
+  int row, head;                  // sequence, KV head
+  int number, index;              // among all units, among the item's
+  int slot, step;                 // of the item's first one among all, and from one of them to the next
+  int pieces, counter;            // units of the item; where they are counted
+  int isWhole;
+
+  /** Whether a quad, or a unit of one chunk, ends with `at`. */
+  __device__ __forceinline__ bool endsWith(int at) const { return at + 1 == endChunk || at % kQuad == kQuad - 1; }
+  __device__ __forceinline__ int endSlice() const { return min(slices, endChunk * chunk); }
+};
+
+/** The cache block in which a slice of the unit lies; 0 past its last one. */
+__device__ __forceinline__ int blockOf(const Arguments& a, const Unit& unit, int slice) {
+  if (slice >= unit.endSlice()) return 0;
+  const int64_t row = static_cast<int64_t>(unit.row) * a.batch.tableStride;
+  return a.batch.blockTable[row + ((unit.firstKey / kSliceKeys + slice) >> a.blockShift)];
 }
 
-__device__ __forceinline__ int sumOverWarp(int value) {
+__device__ __forceinline__ int scanOverWarp(int value) {
 #pragma unroll
-  for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+  for (int offset = 1; offset < 32; offset <<= 1) {
+    int below = __shfl_up_sync(0xffffffffu, value, offset);
+    if (static_cast<int>(threadIdx.x % 32) >= offset) value += below;
+  }
   return value;
 }
 
-/** The first segment of the worker whose part of the line is [lineStart, lineEnd), by a whole warp. */
-__device__ __forceinline__ Segment firstSegment(const Arguments& a, int lineStart, int lineEnd) {
-  int lane = threadIdx.x % 32, items = itemsOf(a);
-  int sequence = 0, before = 0;  // slices of all items in earlier sequences
-  for (int first = 0;; first += 32) {
-    int slices = first + lane < a.batch.sequences ? Keys(a, first + lane).slices * items : 0;
-    int sum = slices;
-#pragma unroll
-    for (int offset = 1; offset < 32; offset <<= 1) {
-      int below = __shfl_up_sync(0xffffffffu, sum, offset);
-      if (lane >= offset) sum += below;
+/**
+ * All units in a row, by one warp: sequence by sequence; the items of a sequence in turn, for they lie apart in memory.
+ * A lane knows `perLane` consecutive sequences.
+ */
+template <bool kFew>
+class Deal {
+ public:
+  /** `near`: shared memory for kNearSequences. */
+  __device__ __forceinline__ Deal(const Arguments& a, Stand* near)
+      : a_(a), near_(near), perLane_(ceilDivide(a.batch.sequences, 32)) {
+    const int lane = static_cast<int>(threadIdx.x % 32), items = itemsOf(a);
+    int chunks = 0, quads = 0, whole = 0;
+#pragma unroll 4
+    for (int i = 0; i < perLane_; ++i) {
+      const int sequence = lane * perLane_ + i;
+      if (sequence >= a.batch.sequences) break;
+      const Stand stand(a, sequence);
+      if (sequence < kNearSequences) near[sequence] = stand;
+      const int slices = Keys<kFew>(a, stand).slices;
+      chunks += unitsOf(slices, 1);
+      quads += unitsOf(slices, kQuad);
+      whole += slices > 0;
     }
-    unsigned past = __ballot_sync(0xffffffffu, before + sum > lineStart);
-    if (past != 0) {
-      int found = __ffs(static_cast<int>(past)) - 1;
-      sequence = first + found;
-      before += __shfl_sync(0xffffffffu, sum - slices, found);
-      break;
-    }
-    before += __shfl_sync(0xffffffffu, sum, 31);
+    __syncwarp();
+    const int allChunks = items * __shfl_sync(0xffffffffu, chunks = scanOverWarp(chunks), 31);
+    const int allQuads = items * __shfl_sync(0xffffffffu, quads = scanOverWarp(quads), 31);
+    const int allItems = items * __shfl_sync(0xffffffffu, whole = scanOverWarp(whole), 31);
+    const int blocks = static_cast<int>(gridDim.x);
+    const bool byChunk = allChunks <= min(a.capacity, kUnitsEach * blocks);
+    const bool byQuad = allQuads <= a.capacity;
+    unitChunks_ = byChunk ? 1 : byQuad ? kQuad : kWhole;
+    units_ = byChunk ? allChunks : byQuad ? allQuads : allItems;
+    through_ = items * (byChunk ? chunks : byQuad ? quads : whole);
   }
-  Keys keys(a, sequence);
-  int item = (lineStart - before) / keys.slices;
-  Segment segment{sequence, item, 0, 0, chunkSlices(keys.slices), before + item * keys.slices, keys};
-  takeChunks(segment, segment.chunksBefore(lineStart), lineEnd);
-  if (segment.begin >= segment.keys.slices) advance(a, segment, lineEnd);
-  return segment;
-}
+
+  __device__ __forceinline__ int units() const { return units_; }
+
+  __device__ __forceinline__ Unit unit(int number) const {
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    const int from = __popc(__ballot_sync(0xffffffffu, through_ <= number));  // lanes all of whose units come before
+    int sequence = from * perLane_;
+    int before = __shfl_sync(0xffffffffu, through_, max(0, from - 1));
+    if (from == 0) before = 0;
+    while (perLane_ > 1) {
+      int mine = sequence + lane < a_.batch.sequences ? unitsOf(keysOf(sequence + lane).slices, unitChunks_) : 0;
+      int through = before + scanOverWarp(mine) * itemsOf(a_);
+      unsigned past = __ballot_sync(0xffffffffu, through > number);
+      if (past != 0) {
+        int found = __ffs(static_cast<int>(past)) - 1;
+        sequence += found;
+        before = __shfl_sync(0xffffffffu, through - mine * itemsOf(a_), found);
+        break;
+      }
+      before = __shfl_sync(0xffffffffu, through, 31);
+      sequence += 32;
+    }
+    return unitOf(sequence, number, number - before);
+  }
+
+ private:
+  __device__ __forceinline__ Keys<kFew> keysOf(int sequence) const {
+    return {a_, sequence < kNearSequences ? near_[sequence] : Stand(a_, sequence)};
+  }
+  __device__ __forceinline__ Unit unitOf(int sequence, int number, int inSequence) const {
+    const Keys<kFew> keys = keysOf(sequence);
+    const int items = itemsOf(a_), index = inSequence / items, item = inSequence - index * items;
+    const int kvHead = a_.shares == 1 ? item : item / a_.shares, share = (item - kvHead * a_.shares) * a_.headShare;
+    Unit unit;
+    const int shift = chunkShift(keys.slices);
+    unit.chunk = 1 << shift;
+    unit.chunks = (keys.slices + unit.chunk - 1) >> shift;
+    unit.isWhole = unitChunks_ == kWhole;
+    unit.firstChunk = unit.isWhole ? 0 : index * unitChunks_;
+    unit.endChunk = unit.isWhole ? unit.chunks : min(unit.chunks, unit.firstChunk + unitChunks_);
+    unit.slices = keys.slices;
+    unit.firstKey = keys.firstSlice * kSliceKeys;
+    unit.first = keys.first;
+    unit.end = keys.end;
+    unit.token = keys.token;
+    unit.tokens = keys.tokens;
+    unit.firstHead = kvHead * a_.groupSize + share;
+    unit.share = min(a_.headShare, a_.groupSize - share);
+    unit.row = sequence;
+    unit.head = kvHead;
+    unit.number = number;
+    unit.index = index;
+    unit.slot = number - index * items;
+    unit.step = items;
+    unit.pieces = unitChunks_ == 1 ? unit.chunks : unit.isWhole ? 1 : ceilDivide(unit.chunks, kQuad);
+    unit.counter = sequence * items + item;
+    return unit;
+  }
+
+  const Arguments& a_;
+  Stand* const near_;
+  const int perLane_;
+  int unitChunks_, units_;
+  int through_;  // units of the sequences up to this lane's last
+};
 
 }  // namespace octavo::cuda::split

@@ -1,5 +1,5 @@
-// The running softmax of a worker: over the slices of a chunk, and over the chunks of an item. All of it is a
-// warp's, in the fragments of mma.m16n8k16: lane 4g + t holds columns 2t and 2t + 1 of a tile of 8 query rows.
+// The running softmax of a warp over its slices of a chunk, in the fragments of mma.m16n8k16: lane 4g + t holds columns
+// 2t and 2t + 1 of a tile of 8 query rows.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -46,30 +46,6 @@ struct State {
     }
   }
 
-  /** Folds the state of the keys that follow these into this one. */
-  __device__ __forceinline__ void fold(const State& next) {
-#pragma unroll
-    for (int tile = 0; tile < kTiles; ++tile) {
-      float left[2], right[2];
-#pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        float most = fmaxf(maximum[tile][r], next.maximum[tile][r]);
-        float base = most == -INFINITY ? 0.0f : most;
-        left[r] = exp2f(maximum[tile][r] - base);
-        right[r] = exp2f(next.maximum[tile][r] - base);
-        maximum[tile][r] = most;
-        sum[tile][r] = fmaf(next.sum[tile][r], right[r], sum[tile][r] * left[r]);
-      }
-#pragma unroll
-      for (int m = 0; m < kDim / 16; ++m) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          values[m][tile][i] = fmaf(next.values[m][tile][i], right[i & 1], values[m][tile][i] * left[i & 1]);
-        }
-      }
-    }
-  }
-
   /** Every lane has summed its own keys; now all keys of the chunk. */
   __device__ __forceinline__ void closeSum() {
 #pragma unroll
@@ -84,17 +60,15 @@ struct State {
     }
   }
 
-  static constexpr int kVectors = kDim / 16 * kTiles + kTiles;  // float4 a lane in a slot
-
-  /** `at`: this lane's first vector; `stride`: to its next one. */
-  __device__ __forceinline__ void store(float4* at, int stride) const {
+  /** To `at`, for other warps: of each tile its maxima and sums, then its values; a vector of all lanes each. */
+  __device__ __forceinline__ void store(float4* at) const {
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
-      at[tile * stride] = make_float4(maximum[tile][0], maximum[tile][1], sum[tile][0], sum[tile][1]);
+      at[tile * 32] = make_float4(maximum[tile][0], maximum[tile][1], sum[tile][0], sum[tile][1]);
 #pragma unroll
       for (int m = 0; m < kDim / 16; ++m) {
         const float(&v)[4] = values[m][tile];
-        at[(kTiles + m * kTiles + tile) * stride] = make_float4(v[0], v[1], v[2], v[3]);
+        at[(kTiles + m * kTiles + tile) * 32] = make_float4(v[0], v[1], v[2], v[3]);
       }
     }
   }
@@ -111,10 +85,25 @@ __device__ __forceinline__ void unpackPair(uint32_t pair, float& low, float& hig
   else unpackF16(pair, low, high);
 }
 
-/** Which keys of a slice the rows see: [first, end) counted from the slice's first key. */
+/** Which keys of a slice are there: the first token sees from `first` on, the last one up to `end`. */
 struct Visible {
   int first, end;
   __device__ __forceinline__ bool all() const { return first <= 0 && end >= 16; }
+};
+
+/** Query rows of an item: rows `share` apart are of consecutive tokens. */
+template <bool kFew>
+struct RowTokens {
+  int count, share;
+  /** Whether every row sees all of the slice. */
+  __device__ __forceinline__ bool seeAll(const Visible& visible) const {
+    int later = kFew ? count - 1 : 0;
+    return visible.first + later <= 0 && visible.end - later >= 16;
+  }
+  __device__ __forceinline__ bool sees(const Visible& visible, int row, int key) const {
+    int token = kFew ? min(row / share, count - 1) : 0, later = kFew ? count - 1 - token : 0;
+    return key >= visible.first + token && key < visible.end - later;
+  }
 };
 
 /** Where the 16-byte chunks of a slice's rows lie in shared memory: eight rows of a column in different banks. */
@@ -140,29 +129,31 @@ struct SliceRows<kDim, true> {
   }
 };
 
-/** Scores Sᵀ[16 keys, rows] in log2 units, −inf where a key is not visible. */
-template <DType kType, int kDim, int kTiles, typename SliceRows>
-__device__ __forceinline__ void score(float (&scores)[kTiles][4], const uint32_t (&query)[kDim / 16][kTiles][2],
-                                      uint32_t keys, float scaleLog2, Visible visible) {
+/** Scores Sᵀ[16 keys, rows] in log2 units, −inf where a row does not see a key. */
+template <DType kType, int kDim, int kTiles, typename SliceRows, typename Query, bool kFew>
+__device__ __forceinline__ void score(float (&scores)[kTiles][4], const Query& query, uint32_t keys, float scaleLog2,
+                                      const Visible& visible, const RowTokens<kFew>& tokens) {
   int lane = threadIdx.x % 32;
   uint32_t from = keys + SliceRows::at(lane & 15, lane >> 4);
   float halves[2][kTiles][4] = {};  // two chains of products: each waits for its own last only
 #pragma unroll
   for (int step = 0; step < kDim / 16; ++step) {
-    uint32_t k[4];
+    uint32_t k[4], q[kTiles][2];
     ptx::loadMatrices(k, SliceRows::step(from, step));
+    query.get(q, step);
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
-      ptx::multiplyAdd<kType>(halves[step & 1][tile], k, query[step][tile][0], query[step][tile][1]);
+      ptx::multiplyAdd<kType>(halves[step & 1][tile], k, q[tile][0], q[tile][1]);
     }
   }
+  bool all = tokens.seeAll(visible);
 #pragma unroll
   for (int tile = 0; tile < kTiles; ++tile) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       scores[tile][i] = (halves[0][tile][i] + halves[1][tile][i]) * scaleLog2;
-      int key = lane / 4 + (i >> 1) * 8;
-      if (!visible.all() && (key < visible.first || key >= visible.end)) scores[tile][i] = -INFINITY;
+      int row = tile * 8 + lane % 4 * 2 + (i & 1), key = lane / 4 + (i >> 1) * 8;
+      if (!all && !tokens.sees(visible, row, key)) scores[tile][i] = -INFINITY;
     }
   }
 }
@@ -217,15 +208,15 @@ struct Weights {
   }
 };
 
-/** Adds slices to a chunk. `keys`: shared addresses of their keys; the values follow, finite where not visible. */
-template <DType kType, int kDim, int kTiles, int kSlices, typename SliceRows>
-__device__ __forceinline__ void addSlices(State<kDim, kTiles>& state, const uint32_t (&query)[kDim / 16][kTiles][2],
+/** Adds slices to a state. `keys`: shared addresses of their keys; the values follow, finite where not visible. */
+template <DType kType, int kDim, int kTiles, int kSlices, typename SliceRows, typename Query, bool kFew>
+__device__ __forceinline__ void addSlices(State<kDim, kTiles>& state, const Query& query,
                                           const uint32_t (&keys)[kSlices], float scaleLog2,
-                                          const Visible (&visible)[kSlices]) {
+                                          const Visible (&visible)[kSlices], const RowTokens<kFew>& tokens) {
   Weights<kType, kDim, kTiles, kSlices> weights;
 #pragma unroll
   for (int i = 0; i < kSlices; ++i) {
-    score<kType, kDim, kTiles, SliceRows>(weights.scores[i], query, keys[i], scaleLog2, visible[i]);
+    score<kType, kDim, kTiles, SliceRows>(weights.scores[i], query, keys[i], scaleLog2, visible[i], tokens);
   }
   weights.enter(state);
   int lane = threadIdx.x % 32;

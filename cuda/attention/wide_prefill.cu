@@ -309,7 +309,8 @@ void launch(const PagedAttention& attention, const DeviceTraits& traits, cudaStr
       cache.layers,
       queryTiles<S::kQueries>(attention.batch) * query.heads,
       itemCounter(attention),
-      dtypeBytes(attention.out.dtype) == 2 && isChunked(attention.out)};
+      dtypeBytes(attention.out.dtype) == 2 && isChunked(attention.out),
+      attention.leastPrefill};
   const int blocks = std::min(a.items, traits.multiprocessors);
   kKernel<<<blocks, S::kThreads, S::kBytes, stream>>>(a);
   checkLaunch("widePrefill");

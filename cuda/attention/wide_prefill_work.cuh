@@ -22,6 +22,7 @@ struct Arguments {
   int32_t items;      // tiles of queries · heads
   uint32_t* begun;    // items that blocks took after their first, 0 between launches; null: they are dealt in advance
   bool storesPairs;   // the output is of 16 bits and aligned
+  int32_t leastQueries;  // of a sequence
 };
 
 /** kGroups warpgroups multiply, on tiles of kKeys keys, kStages of them (and of values) in shared memory. */
@@ -103,7 +104,9 @@ class Dealer {
       int item = take();
       if (item >= a_.items) return false;
       int number = (a_.items - 1 - item) / a_.heads;
-      if (findPrefillWork<S::kQueries, S::kKeys>(a_.batch, a_.window, number, item % a_.heads, work)) return true;
+      if (findPrefillWork<S::kQueries, S::kKeys>(a_.batch, a_.leastQueries, a_.window, number, item % a_.heads, work)) {
+        return true;
+      }
     }
   }
 
