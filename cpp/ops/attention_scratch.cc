@@ -9,6 +9,8 @@ namespace {
 constexpr int64_t kVectorBytes = 16;
 constexpr int64_t kMostPieceBytes = 24 << 20;
 constexpr int64_t kOwnSlots = 2 * AttentionScratchLayout::kMultiprocessors;
+/** At least so many of several tokens: the quads of one context of 131072 keys and 8 KV heads, and some. */
+constexpr int64_t kFewSlots = 4 * AttentionScratchLayout::kMultiprocessors;
 
 int64_t ceilDivide(int64_t value, int64_t divisor) { return (value + divisor - 1) / divisor; }
 
@@ -59,9 +61,10 @@ AttentionScratchLayout::AttentionScratchLayout(const AttentionShape& shape, int3
   const int64_t items = int64_t{maxSequences} * shape.kvHeads * std::max(shares, fewShares);
   const int64_t slotBytes = slotBytesOf(headShare, shape.headDim);
   const int64_t fewSlotBytes = slotBytesOf(fewHeadShare * kMostDecodeTokens, shape.headDim);
-  const int64_t needed = int64_t{maxSequences} * shape.kvHeads * shares * chunksOf(maxContextLength);
-  const int64_t slots = std::min(needed, kMostPieceBytes / slotBytes) + kOwnSlots;
-  const int64_t pieceBytes = std::max(slots * slotBytes, kOwnSlots * fewSlotBytes);
+  const int64_t chunks = int64_t{maxSequences} * shape.kvHeads * chunksOf(maxContextLength);
+  const int64_t slots = std::min(chunks * shares, kMostPieceBytes / slotBytes) + kOwnSlots;
+  const int64_t fewSlots = std::min(chunks * fewShares, kFewSlots) + kOwnSlots;
+  const int64_t pieceBytes = std::max(slots * slotBytes, fewSlots * fewSlotBytes);
   capacity = static_cast<int32_t>(slots - kOwnSlots);
   fewCapacity = static_cast<int32_t>(pieceBytes / fewSlotBytes - kOwnSlots);
   groupCounters = kItemBytes + kTicketBytes + aligned(items * kFinishers * 4);

@@ -108,6 +108,22 @@ describe('attention', () => {
     expectSameBits(beside[2]!, alone[0]!)
   })
 
+  test.each([64, 80, 128, 256])('dim %i: a few tokens have the same bits in any batch', (dim) => {
+    // From chunks of single items to whole items: how many there are decides what a block takes at a time.
+    using contexts = new Contexts([2100, 333, 90, 1024], dim)
+    const parts = ([8, 2, 5, 3] as const).map(
+      (tokens, s) => [s, contexts.lengths[s]! - tokens, contexts.lengths[s]!] as const,
+    )
+    const alone = parts.map((one) => contexts.attend([one])[0]!)
+    for (const count of [7, 60, 500]) {
+      const many = contexts.attend(Array.from({ length: count }, (_, i) => parts[i % 4]!))
+      many.forEach((rows, i) => expectSameBits(rows, alone[i % 4]!))
+    }
+    const beside = contexts.attend([parts[0]!, [1, 332, 333], [2, 0, 80], parts[3]!])
+    expectSameBits(beside[0]!, alone[0]!)
+    expectSameBits(beside[3]!, alone[3]!)
+  })
+
   test.each([64, 80, 128, 256])(
     'dim %i: a prompt has the same bits alone, in a batch and in chunks',
     (dim) => {

@@ -155,8 +155,34 @@ export function alignedAttentionCases(): OpCase[] {
     [200, 513],
     [64, 129],
   ] as const
+  // What a draft leaves to verify: up to eight tokens are decodes, nine are a prompt.
+  const few = [
+    [8, 300],
+    [5, 5],
+    [2, 1000],
+    [1, 77],
+    [9, 120],
+    [4, 2049],
+    [7, 513],
+  ] as const
   let seed = 30000
   for (const dtype of halves) {
+    for (const dim of [64, 80, 96, 128, 192, 256]) {
+      for (const [heads, kvHeads, window] of [
+        [6, 2, 0],
+        [5, 1, 40],
+        [3, 3, 0],
+      ] as const) {
+        const shape = { dim, heads, kvHeads, blockSize: 16, window, dtype, sequences: few }
+        cases.push(alignedAttentionCase(shape, seed++))
+      }
+    }
+    const deep = [
+      [3, 9001],
+      [1, 8300],
+    ] as const
+    const narrow = { dim: 64, heads: 2, kvHeads: 1, blockSize: 64, window: 0, dtype }
+    cases.push(alignedAttentionCase({ ...narrow, sequences: deep }, seed++))
     for (const dim of [8, 24, 64, 80, 96, 128, 192, 256]) {
       const blockSize = dim % 3 ? 16 : 32
       const shape = { dim, heads: 6, kvHeads: 2, blockSize, window: 0, dtype, sequences: mixed }
