@@ -61,9 +61,9 @@ TileProduct* tileProductFor(const Matrix& x, const QuantizedMatrix& weight) {
 }  // namespace
 
 // Codes in tiles are multiplied as they lie. Quantised activations meet codes as codes where that kernel applies.
-// Elsewhere, with few rows the sums are of fp32 numbers; with more, of numbers rounded to x's dtype, on the tensor cores
-// where it has 16 bits: a row's result may change between kFewRows (kSkinnyTileRows) rows and one more; with tiles also where
-// the number of rows decides that two blocks share K.
+// Elsewhere, with few rows the sums are of fp32 numbers; with more, of numbers rounded to x's dtype, on the tensor
+// cores where it has 16 bits: a row's result may change between kFewRows (kSkinnyTileRows) rows and one more; with
+// tiles also where the number of rows decides that two blocks share K.
 void launchQuantizedLinear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
                            const LinearScratch& scratch, const DeviceTraits& traits, cudaStream_t stream) {
   if (out.rows == 0 || out.columns == 0) return;
