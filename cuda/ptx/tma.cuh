@@ -47,8 +47,14 @@ __device__ __forceinline__ void loadTile(uint32_t to, const CUtensorMap* map, ui
 /** `bytes` bytes, a multiple of 16 as both addresses are, to shared memory; they complete on `barrier`. One thread. */
 __device__ __forceinline__ void loadBytes(uint32_t to, const void* from, int bytes, uint32_t barrier, uint64_t policy) {
   asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(
-          to), "l"(from), "r"(bytes), "r"(barrier), "l"(policy) : "memory");
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+      "[%0], [%1], %2, [%3], %4;" ::"r"(to), "l"(from), "r"(bytes), "r"(barrier), "l"(policy) : "memory");
+}
+
+/** The same, of what others read too. */
+__device__ __forceinline__ void loadBytes(uint32_t to, const void* from, int bytes, uint32_t barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+               "l"(from), "r"(bytes), "r"(barrier) : "memory");
 }
 
 /** Shared memory to the box at (column, row); what lies outside the matrix is not written. One thread. */

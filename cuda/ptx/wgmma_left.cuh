@@ -1,5 +1,5 @@
-// Products of a warpgroup whose left side lies in registers and whose right side has rows of K in shared memory (PTX ISA,
-// "wgmma", sm_90a): weights unpacked to registers, rows of x as columns. Accumulators as in wgmma.cuh.
+// Products of a warpgroup whose left side lies in registers and whose right side has rows of K in shared memory (PTX
+// ISA, "wgmma", sm_90a): weights unpacked to registers, rows of x as columns. Accumulators as in wgmma.cuh.
 #pragma once
 
 #include "cuda/ptx/wgmma.cuh"

@@ -10,8 +10,7 @@ namespace octavo::cuda {
 
 namespace {
 
-constexpr int64_t kFewRows = 16;   // up to here codes in rows are read as they are, beyond they become numbers first
-constexpr int64_t kTileRows = 16;  // up to here codes in tiles go to the skinny kernel, beyond to the wide one
+constexpr int64_t kFewRows = 16;  // up to here codes in rows are read as they are, beyond they become numbers first
 
 void requireScratch(const LinearScratch& scratch, const LinearScratchLayout& layout) {
   if (scratch.bytes >= layout.activationBytes) return;
@@ -48,26 +47,28 @@ bool canMeetTiles(const Matrix& x, const QuantizedMatrix& weight, const DeviceTr
          x.rows < kMost && x.columns < kMost && weight.rows < kMost;
 }
 
-TileProduct* tileProduct(CodeType type, bool isSkinny) {
-  switch (codeBits(type)) {
-    case 2: return isSkinny ? launchSkinnyCodesU2 : launchWideCodesU2;
-    case 3: return isSkinny ? launchSkinnyCodesU3 : launchWideCodesU3;
-    case 4: return isSkinny ? launchSkinnyCodesU4 : launchWideCodesU4;
-    default: return isSkinny ? launchSkinnyCodesU8 : launchWideCodesU8;
-  }
+TileProduct* tileProductFor(const Matrix& x, const QuantizedMatrix& weight) {
+  struct Kernels { TileProduct *skinny, *bulk, *wide; };
+  constexpr Kernels kKernels[] = {{launchSkinnyCodesU2, launchBulkCodesU2, launchWideCodesU2},
+                                  {launchSkinnyCodesU3, launchBulkCodesU3, launchWideCodesU3},
+                                  {launchSkinnyCodesU4, launchBulkCodesU4, launchWideCodesU4},
+                                  {launchSkinnyCodesU8, launchBulkCodesU8, launchWideCodesU8}};
+  const Kernels& kernels = kKernels[static_cast<int>(weight.codeType) - static_cast<int>(CodeType::kU2)];
+  if (x.rows > kSkinnyTileRows) return kernels.wide;
+  return x.columns % 8 == 0 ? kernels.bulk : kernels.skinny;
 }
 
 }  // namespace
 
 // Codes in tiles are multiplied as they lie. Quantised activations meet codes as codes where that kernel applies.
-// Elsewhere, with few rows the sums are of fp32 numbers; with more, of numbers rounded to x's dtype, on the tensor cores
-// where it has 16 bits: a row's result may change between kFewRows (kTileRows) rows and one more; with tiles also where
-// the number of rows decides that two blocks share K.
+// Elsewhere, with few rows the sums are of fp32 numbers; with more, of numbers rounded to x's dtype, on the tensor
+// cores where it has 16 bits: a row's result may change between kFewRows (kSkinnyTileRows) rows and one more; with
+// tiles also where the number of rows decides that two blocks share K.
 void launchQuantizedLinear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
                            const LinearScratch& scratch, const DeviceTraits& traits, cudaStream_t stream) {
   if (out.rows == 0 || out.columns == 0) return;
   if (canMeetTiles(x, weight, traits)) {
-    tileProduct(weight.codeType, x.rows <= kTileRows)(out, x, weight, bias, traits.multiprocessors, stream);
+    tileProductFor(x, weight)(out, x, weight, bias, traits.multiprocessors, stream);
     return;
   }
   const LinearScratchLayout layout(x.dtype, x.rows, weight.rows, weight.columns, weight.activations.scaling);

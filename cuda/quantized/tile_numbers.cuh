@@ -1,7 +1,7 @@
 // Codes of a strip to the left operand of a product of the tensor cores: code − zero, exact in 16 bits.
 //
-// A code is placed into the fraction of 128 (bf16) or 1024 (fp16), whose last place is worth 1, and that and the zero are
-// taken away. The fraction of bf16 has seven bits: the upper bit of a code of eight chooses what is taken away.
+// A code is placed into the fraction of 128 (bf16) or 1024 (fp16), whose last place is worth 1, and that and the zero
+// are taken away. The fraction of bf16 has seven bits: the upper bit of a code of eight chooses what is taken away.
 #pragma once
 
 #include "base/dtype.h"

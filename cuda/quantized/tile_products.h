@@ -12,10 +12,13 @@ using TileProduct = void(const Matrix& out, const Matrix& x, const QuantizedMatr
                          int multiprocessors, cudaStream_t stream);
 
 /** Up to kSkinnyTileRows rows of x: bound by reading the codes. */
-constexpr int kSkinnyTileRows = 32;
+constexpr int kSkinnyTileRows = 16;
 TileProduct launchSkinnyCodesU2, launchSkinnyCodesU3, launchSkinnyCodesU4, launchSkinnyCodesU8;
 
-/** Any number of rows; the numbers of the weight are rounded to x's dtype. */
+/** The same for columns of x that are a multiple of 8, and faster (sm_90a). */
+TileProduct launchBulkCodesU2, launchBulkCodesU3, launchBulkCodesU4, launchBulkCodesU8;
+
+/** Any number of rows (sm_90a); the numbers of the weight are rounded to x's dtype. */
 TileProduct launchWideCodesU2, launchWideCodesU3, launchWideCodesU4, launchWideCodesU8;
 
 }  // namespace octavo::cuda

@@ -2,7 +2,7 @@
 import { dequantize, quantizedLinear, QuantizedWeight } from '../../lib/ops/index.js'
 import type { Device, FloatDType, StoredWeight } from '../../lib/ops/index.js'
 import { makeWeight, weightCases, weightName, type WeightCase } from '../ops-cases/quantized.js'
-import { quantizedLinearCases } from '../ops-cases/quantized-linear.js'
+import { quantizedLinearCases, tiledLinearCases } from '../ops-cases/quantized-linear.js'
 import { Random } from '../ops-cases/random.js'
 import { Scope } from '../ops-cases/scope.js'
 import { expectSameBits, holdCuda, useDevices } from './devices.js'
@@ -117,4 +117,8 @@ describe.each(['i8', 'e4m3'] as const)('activations as %s', (codeType) => {
 
 describe('products', () => {
   holdCuda(devices, quantizedLinearCases(true))
+})
+
+describe('products of several tiles', () => {
+  holdCuda(devices, tiledLinearCases())
 })

@@ -135,3 +135,20 @@ export function quantizedLinearCases(rounds: boolean): OpCase[] {
   })
   return cases
 }
+
+/** Weights of several tiles each way: what the kernels of a card for tiles of codes meet, from few rows to many. */
+export function tiledLinearCases(): OpCase[] {
+  const weights = (['u2', 'u3', 'u4', 'u8'] as const).flatMap((codeType): WeightCase[] => [
+    {
+      ...{ layout: 'gptq', codeType, shape: [160, 1184], groupColumns: 32 },
+      ...{ scaleType: 'fp16', zeros: true },
+    },
+    { layout: 'rows', codeType, shape: [138, 1096], groupColumns: 128, scaleType: 'bf16' },
+    { layout: 'rows', codeType, shape: [72, 2120], scaleType: 'bf16' },
+  ])
+  const settings = [1, 9, 17, 70, 130].map((m, index): Setting => ({
+    ...{ m, x: index % 2 === 0 ? 'bf16' : 'fp16', out: index % 3 === 0 ? 'fp32' : 'bf16' },
+    ...{ bias: index % 4 === 1 ? 'bf16' : null, gap: index % 5 === 2 ? 8 : 0 },
+  }))
+  return weights.flatMap((one) => settings.map((setting) => linearCase(one, setting, true)))
+}

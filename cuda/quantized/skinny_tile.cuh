@@ -1,0 +1,246 @@
+// What the kernels for few rows of x have in common: see skinny_codes.cuh and bulk_codes.cuh. A Shape says how a stage
+// in shared memory is laid out, and which warps multiply what of it.
+#pragma once
+
+#include "cuda/device/floats.cuh"
+#include "cuda/ptx/warp_mma.cuh"
+#include "cuda/quantized/tile_numbers.cuh"
+#include "ops/tensor.h"
+
+namespace octavo::cuda {
+
+struct SkinnyCodesArguments {
+  Matrix out, x;
+  Vector bias;
+  const uint8_t* codes;
+  const uint8_t* scales;
+  const uint8_t* zeros;
+  int32_t tiles, strips;            // along K; of 16 rows
+  int32_t groups, groupShift;       // group = column >> groupShift
+  int32_t blockStrips;              // strips a block, or a cluster
+  bool isBf16Scale;
+};
+
+/** What a block works on: strips [first, end), tiles [begin, last) of K. */
+struct SkinnyShare {
+  int first, end, begin, last, rank, ranks;
+
+  __device__ __forceinline__ explicit SkinnyShare(const SkinnyCodesArguments& a) {
+    rank = 0;
+    ranks = 1;
+#if __CUDA_ARCH__ >= 900
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(ranks));
+#endif
+    first = static_cast<int>(blockIdx.x) / ranks * a.blockStrips;
+    end = min(first + a.blockStrips, a.strips);
+    begin = a.tiles * rank / ranks;
+    last = a.tiles * (rank + 1) / ranks;
+  }
+};
+
+/** The strips of a pass: up to kStrips from the row of tiles `region` on, but only those that are the share's. */
+template <typename Shape>
+struct SkinnyPass {
+  int region, from, to;
+  __device__ __forceinline__ SkinnyPass(const SkinnyShare& share, int strip)
+      : region(strip / kTileStrips * kTileStrips), from(strip), to(min(region + Shape::kStrips, share.end)) {}
+};
+
+/** Keeps a value in its register: it is cheaper there than computed again every stage. */
+__device__ __forceinline__ void keep(uint32_t& value) { asm volatile("" : "+r"(value)); }
+
+/** Where a lane finds what it multiplies, from the start of a stage on. */
+template <typename Shape>
+struct SkinnyLane {
+  static constexpr int kXs = Shape::kRows == 8 ? 2 : kTileSteps;
+  uint32_t x[kXs], codes, scales, zeros;
+};
+
+/** Columns of x of a tile as right operands: of every step and eight rows, two registers. */
+template <typename Shape>
+__device__ __forceinline__ void loadRight(uint32_t (&right)[kTileSteps][Shape::kRows / 8][2],
+                                          const SkinnyLane<Shape>& lane, uint32_t stage) {
+  uint32_t four[4];
+#pragma unroll
+  for (int i = 0; i < SkinnyLane<Shape>::kXs; ++i) {
+    if constexpr (Shape::kRows == 8) {
+      ptx::loadMatrices(four, stage + lane.x[i]);
+      right[2 * i][0][0] = four[0];
+      right[2 * i][0][1] = four[1];
+      right[2 * i + 1][0][0] = four[2];
+      right[2 * i + 1][0][1] = four[3];
+    } else {
+#pragma unroll
+      for (int eight = 0; eight < Shape::kRows / 8; eight += 2) {
+        ptx::loadMatrices(four, stage + lane.x[i] + eight * 8 * Shape::kXRowBytes);
+        right[i][eight][0] = four[0];
+        right[i][eight][1] = four[1];
+        right[i][eight + 1][0] = four[2];
+        right[i][eight + 1][1] = four[3];
+      }
+    }
+  }
+}
+
+/** Sums of a group meet the scales of rows g and g + 8. */
+template <int kEights>
+__device__ __forceinline__ void addScaled(float (&sums)[kEights][4], const float (&parts)[kEights][4], uint32_t pair,
+                                          bool isBf16) {
+  float low, high;
+  if (isBf16) unpackBf16(pair, low, high);
+  else unpackF16(pair, low, high);
+#pragma unroll
+  for (int i = 0; i < kEights; ++i) {
+    sums[i][0] = fmaf(parts[i][0], low, sums[i][0]);
+    sums[i][1] = fmaf(parts[i][1], low, sums[i][1]);
+    sums[i][2] = fmaf(parts[i][2], high, sums[i][2]);
+    sums[i][3] = fmaf(parts[i][3], high, sums[i][3]);
+  }
+}
+
+/** The scales and offsets of a strip's group. */
+template <int kBits, DType kType>
+struct StripGroup {
+  uint32_t scales, offsets[2];
+
+  __device__ __forceinline__ void load(uint32_t scalesAt, uint32_t zerosAt, bool hasZeros) {
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(scales) : "r"(scalesAt) : "memory");
+    uint32_t zeros = (1u << (kBits - 1)) * 0x101u;
+    if (hasZeros) {
+      uint16_t both;
+      asm volatile("ld.shared.u16 %0, [%1];" : "=h"(both) : "r"(zerosAt) : "memory");
+      zeros = both;
+    }
+    offsets[0] = offsetPair<kBits, kType>(zeros & 0xffu);
+    offsets[1] = offsetPair<kBits, kType>(zeros >> 8);
+  }
+};
+
+/** This warp's strips of a tile. Those that are not its block's are multiplied too: nobody reads their sums. */
+template <typename Shape, bool kHalves>
+__device__ __forceinline__ void multiplyTile(float (&sums)[Shape::kWarpStrips][Shape::kRows / 8][4],
+                                             const SkinnyCodesArguments& a, const SkinnyLane<Shape>& lane,
+                                             uint32_t stage, int group, int nextGroup, bool hasZeros) {
+  constexpr int kEights = Shape::kRows / 8;
+  uint32_t right[kTileSteps][kEights][2];
+  uint32_t words[Shape::kWarpStrips][Shape::kBits];
+  StripGroup<Shape::kBits, Shape::kType> groups[Shape::kWarpStrips];
+  float parts[Shape::kWarpStrips][kEights][4] = {};
+#pragma unroll
+  for (int i = 0; i < Shape::kWarpStrips; ++i) {
+    loadWords<Shape::kBits>(words[i], stage + lane.codes + i * stripBytes(Shape::kBits));
+    groups[i].load(stage + lane.scales + group * kTileRows * 2 + i * kStripRows * 2,
+                   stage + lane.zeros + group * kTileRows + i * kStripRows, hasZeros);
+  }
+  loadRight<Shape>(right, lane, stage);
+#pragma unroll
+  for (int step = 0; step < kTileSteps; ++step) {
+#pragma unroll
+    for (int i = 0; i < Shape::kWarpStrips; ++i) {
+      if (kHalves && step == kTileSteps / 2) {
+        addScaled(sums[i], parts[i], groups[i].scales, a.isBf16Scale);
+        groups[i].load(stage + lane.scales + nextGroup * kTileRows * 2 + i * kStripRows * 2,
+                       stage + lane.zeros + nextGroup * kTileRows + i * kStripRows, hasZeros);
+#pragma unroll
+        for (int j = 0; j < kEights; ++j) parts[i][j][0] = parts[i][j][1] = parts[i][j][2] = parts[i][j][3] = 0;
+      }
+      uint32_t left[4];
+      toLeft<Shape::kBits, Shape::kType>(left, words[i], step, groups[i].offsets);
+#pragma unroll
+      for (int j = 0; j < kEights; ++j) {
+        ptx::multiplyAdd<Shape::kType>(parts[i][j], left, right[step][j][0], right[step][j][1]);
+      }
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < Shape::kWarpStrips; ++i) addScaled(sums[i], parts[i], groups[i].scales, a.isBf16Scale);
+}
+
+__device__ __forceinline__ void meetCluster() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+}
+
+__device__ __forceinline__ float remoteFloat(uint32_t address, int rank) {
+  float value = 0;
+#if __CUDA_ARCH__ >= 900
+  asm volatile("{\n.reg .u32 remote;\nmapa.shared::cluster.u32 remote, %1, %2;\nld.shared::cluster.f32 %0, [remote];\n}"
+               : "=f"(value) : "r"(address), "r"(rank) : "memory");
+#endif
+  return value;
+}
+
+/** Adds what the warps have of every output of a pass, in order, and stores it. Sums: [team][row][column]. */
+template <typename Shape>
+__device__ __forceinline__ void storeSkinny(const float (&sums)[Shape::kWarpStrips][Shape::kRows / 8][4],
+                                            const SkinnyCodesArguments& a, const SkinnyShare& share,
+                                            const SkinnyPass<Shape>& pass, float* parts) {
+  constexpr int kColumns = Shape::kStrips * kStripRows, kStride = Shape::kSumStride;
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32, rows = static_cast<int>(a.out.rows);
+  float* mine = parts + warp / Shape::kTeamWarps * Shape::kRows * kStride;
+#pragma unroll
+  for (int i = 0; i < Shape::kWarpStrips * Shape::kRows / 8 * 4; ++i) {
+    int strip = i / (Shape::kRows / 2), eight = i / 4 % (Shape::kRows / 8);
+    int row = eight * 8 + lane % 4 * 2 + i % 2;
+    int column = (warp % Shape::kTeamWarps * Shape::kWarpStrips + strip) * kStripRows + lane / 4 + i / 2 % 2 * 8;
+    if (row < rows) mine[row * kStride + column] = sums[strip][eight][i % 4];
+  }
+  __syncthreads();
+  int from = (pass.from - pass.region) * kStripRows, to = (pass.to - pass.region) * kStripRows;
+  auto total = [&](int row, int column) {
+    float sum = 0;
+#pragma unroll
+    for (int team = 0; team < Shape::kTeams; ++team) {
+      sum += parts[(team * Shape::kRows + row) * kStride + column];
+    }
+    return sum;
+  };
+  if (share.ranks > 1) {
+    for (int i = threadIdx.x; i < rows * kColumns; i += Shape::kWarps * 32) {
+      int row = i / kColumns, column = i % kColumns;
+      parts[row * kStride + column] = total(row, column);
+    }
+    meetCluster();
+  }
+  int turns = rows * kColumns;
+  for (int i = threadIdx.x + share.rank * Shape::kWarps * 32; i < turns; i += share.ranks * Shape::kWarps * 32) {
+    int row = i / kColumns, column = i % kColumns;
+    int64_t output = static_cast<int64_t>(pass.region) * kStripRows + column;
+    if (column < from || column >= to || output >= a.out.columns) continue;
+    float sum = 0;
+    if (share.ranks == 1) {
+      sum = total(row, column);
+    } else {
+      for (int rank = 0; rank < share.ranks; ++rank) {
+        sum += remoteFloat(ptx::sharedAddress(parts + row * kStride + column), rank);
+      }
+    }
+    if (a.bias.data) sum += loadFloat(a.bias.data, a.bias.dtype, output);
+    storeFloat(a.out.data, a.out.dtype, row * a.out.stride + output, sum);
+  }
+  if (share.ranks > 1) meetCluster();  // others read what the next pass, or none, writes
+  else __syncthreads();
+}
+
+/** All but the share of a block, which depends on the kernel. */
+inline SkinnyCodesArguments skinnyArgumentsOf(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight,
+                                              const Vector& bias) {
+  const auto up = [](int64_t value, int64_t step) { return static_cast<int32_t>((value + step - 1) / step); };
+  SkinnyCodesArguments a{};
+  a.out = out;
+  a.x = x;
+  a.bias = bias;
+  a.codes = static_cast<const uint8_t*>(weight.codes);
+  a.scales = static_cast<const uint8_t*>(weight.scales);
+  a.zeros = weight.zeros;
+  a.tiles = up(weight.columns, kTileColumns);
+  a.strips = up(weight.rows, kStripRows);
+  a.groups = static_cast<int32_t>(weight.groups);
+  a.groupShift = groupShiftOf(weight);
+  a.isBf16Scale = weight.scaleType == DType::kBF16;
+  return a;
+}
+
+}  // namespace octavo::cuda
