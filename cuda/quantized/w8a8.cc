@@ -37,4 +37,14 @@ void launchCodedProduct(const Matrix& out, const CodedInput& x, const QuantizedM
   else w8a8::launchE4m3Rows(product, traits, stream);
 }
 
+bool canMultiplyGroups(const QuantizedMatrix& weight, const DeviceTraits& traits) {
+  return weight.codeType == CodeType::kE4M3 && hasBlockScales(weight) && canMultiplyCodes(weight, traits);
+}
+
+void launchGroupedProduct(const Matrix& out, const CodedInput& x, const QuantizedMatrix& weight,
+                          const ExpertRows& experts, const DeviceTraits& traits, cudaStream_t stream) {
+  const Vector noBias;
+  w8a8::launchGroupedE4m3Blocks({out, x, weight, noBias, experts}, traits, stream);
+}
+
 }  // namespace octavo::cuda
