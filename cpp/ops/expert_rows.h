@@ -6,9 +6,9 @@
 namespace octavo {
 
 /**
- * Expert e has rows [first[e], first[e] + rows[e]) of the batch; an expert may have none, a row at most one expert. Both
- * are int32 [count] in device memory: they may change between replays of a captured graph. No expert has more than
- * mostRows.
+ * Expert e has rows [first[e], first[e] + rows[e]) of the batch; an expert may have none, a row at most one expert.
+ * Both are int32 [count] in device memory: they may change between replays of a captured graph. No expert has more
+ * than mostRows.
  */
 struct ExpertRows {
   int32_t count = 0;

@@ -60,8 +60,8 @@ class Ops {
 
   /**
    * The same for the rows of experts, each with a weight of its own: expert e has rows e · N … of `weight`, N of them,
-   * N = out.columns, a multiple of weight.groupRows. Rows of no expert are left as they are. Scratch: that of a weight of
-   * N rows.
+   * N = out.columns, a multiple of weight.groupRows. Rows of no expert are left as they are. Scratch: that of a weight
+   * of N rows.
    */
   virtual void groupedLinear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight,
                              const ExpertRows& experts, const LinearScratch& scratch, Stream& stream) = 0;

@@ -21,8 +21,8 @@ bool hasBlockScales(const QuantizedMatrix& weight) {
 }  // namespace
 
 bool canMultiplyCodes(const QuantizedMatrix& weight, const DeviceTraits& traits) {
-  const bool isPlain = !weight.zeros && !weight.groupIndex && weight.rows < kMostRows && weight.columns < kMostRows;
-  if (!isPlain) return false;
+  const bool isPlain = weight.order == CodeOrder::kRows && !weight.zeros && !weight.groupIndex;
+  if (!isPlain || weight.rows >= kMostRows || weight.columns >= kMostRows) return false;
   if (weight.codeType == CodeType::kI8) return hasRowScales(weight) && weight.columns <= kMostExact;
   const bool isE4m3 = weight.codeType == CodeType::kE4M3 && traits.architecture >= 90;
   return isE4m3 && (hasRowScales(weight) || hasBlockScales(weight));

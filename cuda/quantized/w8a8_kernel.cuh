@@ -14,8 +14,8 @@
 //   FP8 channel/token  M = 1 17.7 µs (21.1)  64 18.4 (21.4)  256 28.2 (32.8)  4096 1396 TFLOP/s (1254)
 //   FP8 blocks         M = 16 18.6 µs (21.7)  64 18.9 (22.0)  128 21.0 (23.9)  4096 1259 TFLOP/s (1153)
 //   INT8               M = 1 17.7 µs (21.0)  64 18.4 (21.6)  4096 1610 TFLOP/s (1410); a plain read 15.9 µs
-// Rows of experts, FP8 blocks, 256 experts of N = 4096, K = 7168, the same day: 128 rows each 949 TFLOP/s, 512 rows each
-// 1088; 4 rows in each of 64 of them 96 % of the speed of a plain read (88 with tiles of 64 × 128).
+// Rows of experts, FP8 blocks, 256 experts of N = 4096, K = 7168, the same day: 128 rows each 949 TFLOP/s, 512 rows
+// each 1088; 4 rows in each of 64 of them 96 % of the speed of a plain read (88 with tiles of 64 × 128).
 // 168 registers at launch, 240 (232) of them then the multiplying threads'; 20 bytes spilled by the loading thread
 // of the tile that shares x, none elsewhere.
 #pragma once

@@ -42,7 +42,8 @@ struct Shape {
   static constexpr int kSums = kGroupColumns / 2;  // a thread and tile
   static constexpr int kFeedRegisters = kTiles > 1 ? 24 : 40, kSumRegisters = kTiles > 1 ? 240 : 232;
   static constexpr int kBlocks = kPairing == Pairing::kNone ? 1 : 2;
-  static constexpr int kPairRows = kPairing == Pairing::kWeight ? 2 : 1, kPairColumns = kPairing == Pairing::kX ? 2 : 1;
+  static constexpr int kPairRows = kPairing == Pairing::kWeight ? 2 : 1;
+  static constexpr int kPairColumns = kPairing == Pairing::kX ? 2 : 1;
 
   static constexpr int kXBytes = kRows * kDepth, kWeightBytes = kColumns * kDepth, kScaleBytes = kRows * 4 + (kGrouped ? 16 : 0);
   static constexpr int kStageBytes = kXBytes + kWeightBytes;

@@ -10,8 +10,8 @@ namespace {
 
 /**
  * Blocks of e4m3: the experts have the same codes, for gigabytes of random numbers take long to make, and scales of
- * their own. No copies take turns: one is many times the L2. The active experts are spread evenly over all and share the
- * rows of x evenly.
+ * their own. No copies take turns: one is many times the L2. The active experts are spread evenly over all and share
+ * the rows of x evenly.
  */
 class GroupedWeight : public GemmWeight {
  public:
