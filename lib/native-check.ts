@@ -40,6 +40,7 @@ const ops: Record<keyof NativeOps, true> = {
   headNorm: true,
   linear: true,
   quantizedLinear: true,
+  groupedLinear: true,
   dequantize: true,
   repack: true,
   arrange: true,

@@ -16,6 +16,7 @@ constexpr NamedOp kOps[] = {
     {"convert", callConvert},     {"embedding", callEmbedding},   {"gatherRows", callGatherRows},
     {"rmsNorm", callRmsNorm},     {"addRmsNorm", callAddRmsNorm}, {"add", callAdd},
     {"headNorm", callHeadNorm},   {"linear", callLinear},         {"quantizedLinear", callQuantizedLinear},
+    {"groupedLinear", callGroupedLinear},
     {"dequantize", callDequantize}, {"repack", callRepack},       {"arrange", callArrange},
     {"rope", callRope},
     {"kvWrite", callKvWrite},     {"pagedAttention", callPagedAttention},

@@ -1,4 +1,5 @@
 // Argument checks of the ops on quantised weights: nothing that a kernel reads or writes lies outside its buffer.
+#include <algorithm>
 #include <limits>
 
 #include "base/error.h"
@@ -102,6 +103,22 @@ void checkWords(const OpCall& call, const Repack& repack) {
   }
 }
 
+/** Every expert's rows lie in x, and behind those of the expert before. */
+void requireExpertRows(const OpCall& call, const std::vector<int32_t>& first, const std::vector<int32_t>& rows,
+                       int64_t inputRows) {
+  int64_t end = 0;
+  for (size_t e = 0; e < first.size(); ++e) {
+    const bool isBehind = first[e] >= end && rows[e] >= 0;
+    if (rows[e] == 0) continue;
+    end = int64_t{first[e]} + rows[e];
+    if (isBehind && end <= inputRows) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                call.fields().path() + ": expert " + std::to_string(e) + " has rows " + std::to_string(first[e]) +
+                    " to " + std::to_string(end) + ": expected rows of x, which has " + std::to_string(inputRows) +
+                    ", behind those of the expert before");
+  }
+}
+
 }  // namespace
 
 Napi::Value callQuantizedLinear(Napi::Env env, const OpCall& call) {
@@ -119,6 +136,30 @@ Napi::Value callQuantizedLinear(Napi::Env env, const OpCall& call) {
     scratch = {upload.results<char>(layout.bytes), layout.bytes};
   }
   call.ops().linear(out, x, weight, bias, scratch, call.stream());
+  return env.Undefined();
+}
+
+Napi::Value callGroupedLinear(Napi::Env env, const OpCall& call) {
+  const Matrix out = call.matrix("out"), x = call.matrix("x");
+  const QuantizedMatrix weight = readWeight(call);
+  const std::vector<int32_t> first = call.fields().int32s("first"), rows = call.fields().int32s("rows");
+  const auto count = static_cast<int64_t>(first.size());
+  call.requireEqual("rows.length", static_cast<int64_t>(rows.size()), "first.length", count);
+  call.requireEqual("out.rows", out.rows, "x.rows", x.rows);
+  call.requireEqual("weight.rows", weight.rows, "first.length · out.columns", count * out.columns);
+  call.requireEqual("x.columns", x.columns, "weight.columns", weight.columns);
+  call.requireEqual("out.columns", out.columns, "a multiple of weight.groupRows",
+                    ceilDivide(out.columns, weight.groupRows) * weight.groupRows);
+  requireExpertRows(call, first, rows, x.rows);
+  Upload upload(call.device());
+  LinearScratch scratch;
+  if (!call.device().device().sharesHostMemory()) {
+    const LinearScratchLayout layout(x.dtype, x.rows, out.columns, weight.columns, weight.activations.scaling);
+    scratch = {upload.results<char>(layout.bytes), layout.bytes};
+  }
+  const int32_t most = rows.empty() ? 0 : *std::max_element(rows.begin(), rows.end());
+  const ExpertRows experts{static_cast<int32_t>(count), upload.copy(first), upload.copy(rows), most};
+  call.ops().groupedLinear(out, x, weight, experts, scratch, call.stream());
   return env.Undefined();
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "device/device.h"
+#include "ops/expert_rows.h"
 #include "ops/latent.h"
 #include "ops/linear_scratch.h"
 #include "ops/quantized_matrix.h"
@@ -56,6 +57,14 @@ class Ops {
    */
   virtual void linear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
                       const LinearScratch& scratch, Stream& stream) = 0;
+
+  /**
+   * The same for the rows of experts, each with a weight of its own: expert e has rows e · N … of `weight`, N of them,
+   * N = out.columns, a multiple of weight.groupRows. Rows of no expert are left as they are. Scratch: that of a weight
+   * of N rows.
+   */
+  virtual void groupedLinear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight,
+                             const ExpertRows& experts, const LinearScratch& scratch, Stream& stream) = 0;
 
   /** out[n, k] = weight[n, k], rounded to out.dtype: bit for bit the same on every device. */
   virtual void dequantize(const Matrix& out, const QuantizedMatrix& weight, Stream& stream) = 0;

@@ -61,6 +61,12 @@ void CudaOps::linear(const Matrix& out, const Matrix& x, const QuantizedMatrix& 
   launchQuantizedLinear(out, x, weight, bias, scratch, traits_, handleOf(stream));
 }
 
+void CudaOps::groupedLinear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight,
+                            const ExpertRows& experts, const LinearScratch& scratch, Stream& stream) {
+  use();
+  launchGroupedLinear(out, x, weight, experts, scratch, traits_, handleOf(stream));
+}
+
 void CudaOps::dequantize(const Matrix& out, const QuantizedMatrix& weight, Stream& stream) {
   use();
   launchDequantize(out, weight, 0, handleOf(stream));

@@ -1,5 +1,5 @@
-// The product of int8 codes on any tensor core from sm_80 on (mma.sync m16n8k32): sums are exact, so every tile gives the
-// same bits. Hopper has w8a8_kernel.cuh.
+// The product of int8 codes on any tensor core from sm_80 on (mma.sync m16n8k32): sums are exact, so every tile gives
+// the same bits. Hopper has w8a8_kernel.cuh.
 #include "cuda/device/alignment.h"
 #include "cuda/device/floats.cuh"
 #include "cuda/device/shared_memory.h"

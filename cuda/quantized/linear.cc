@@ -90,4 +90,15 @@ void launchQuantizedLinear(const Matrix& out, const Matrix& x, const QuantizedMa
   }
 }
 
+void launchGroupedLinear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const ExpertRows& experts,
+                         const LinearScratch& scratch, const DeviceTraits& traits, cudaStream_t stream) {
+  if (out.rows == 0 || out.columns == 0 || experts.count == 0 || experts.mostRows == 0) return;
+  const LinearScratchLayout layout(x.dtype, x.rows, out.columns, weight.columns, weight.activations.scaling);
+  if (canMultiplyGroups(weight, traits)) {
+    launchGroupedProduct(out, codeInput(x, weight, scratch, layout, stream), weight, experts, traits, stream);
+  } else {
+    launchGroupedGemv(out, quantizeInput(x, weight, scratch, layout, stream), weight, experts, stream);
+  }
+}
+
 }  // namespace octavo::cuda

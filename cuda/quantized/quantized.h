@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include "cuda/device/device_traits.h"
+#include "ops/expert_rows.h"
 #include "ops/linear_scratch.h"
 #include "ops/repack.h"
 
@@ -12,6 +13,14 @@ namespace octavo::cuda {
 /** Chooses one of the ways below by the number of rows. Throws kInternal when quantised activations have no scratch. */
 void launchQuantizedLinear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
                            const LinearScratch& scratch, const DeviceTraits& traits, cudaStream_t stream);
+
+/** launchQuantizedLinear for the rows of experts; see Ops::groupedLinear. */
+void launchGroupedLinear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const ExpertRows& experts,
+                         const LinearScratch& scratch, const DeviceTraits& traits, cudaStream_t stream);
+
+/** Any shape and dtype, x as it is: a warp an output, for codes and cards that nothing faster covers. */
+void launchGroupedGemv(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const ExpertRows& experts,
+                       cudaStream_t stream);
 
 /** Any shape and dtype; reads the codes once for every four rows of x, and no activations are quantised. */
 void launchQuantizedGemv(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
@@ -47,6 +56,11 @@ bool canMultiplyCodes(const QuantizedMatrix& weight, const DeviceTraits& traits)
 /** out = x · weightᵀ + bias on the tensor cores. Starts before the kernel that makes x has ended, and waits for it. */
 void launchCodedProduct(const Matrix& out, const CodedInput& x, const QuantizedMatrix& weight, const Vector& bias,
                         const DeviceTraits& traits, cudaStream_t stream);
+
+/** The same for the rows of experts, where canMultiplyGroups is true. */
+void launchGroupedProduct(const Matrix& out, const CodedInput& x, const QuantizedMatrix& weight,
+                          const ExpertRows& experts, const DeviceTraits& traits, cudaStream_t stream);
+bool canMultiplyGroups(const QuantizedMatrix& weight, const DeviceTraits& traits);
 
 void launchRepack(const Repack& repack, cudaStream_t stream);
 

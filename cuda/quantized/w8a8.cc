@@ -21,8 +21,8 @@ bool hasBlockScales(const QuantizedMatrix& weight) {
 }  // namespace
 
 bool canMultiplyCodes(const QuantizedMatrix& weight, const DeviceTraits& traits) {
-  const bool isPlain = !weight.zeros && !weight.groupIndex && weight.rows < kMostRows && weight.columns < kMostRows;
-  if (!isPlain) return false;
+  const bool isPlain = weight.order == CodeOrder::kRows && !weight.zeros && !weight.groupIndex;
+  if (!isPlain || weight.rows >= kMostRows || weight.columns >= kMostRows) return false;
   if (weight.codeType == CodeType::kI8) return hasRowScales(weight) && weight.columns <= kMostExact;
   const bool isE4m3 = weight.codeType == CodeType::kE4M3 && traits.architecture >= 90;
   return isE4m3 && (hasRowScales(weight) || hasBlockScales(weight));
@@ -35,6 +35,16 @@ void launchCodedProduct(const Matrix& out, const CodedInput& x, const QuantizedM
   else if (weight.codeType == CodeType::kI8) w8a8::launchInt8Rows(product, traits, stream);
   else if (hasBlockScales(weight)) w8a8::launchE4m3Blocks(product, traits, stream);
   else w8a8::launchE4m3Rows(product, traits, stream);
+}
+
+bool canMultiplyGroups(const QuantizedMatrix& weight, const DeviceTraits& traits) {
+  return weight.codeType == CodeType::kE4M3 && hasBlockScales(weight) && canMultiplyCodes(weight, traits);
+}
+
+void launchGroupedProduct(const Matrix& out, const CodedInput& x, const QuantizedMatrix& weight,
+                          const ExpertRows& experts, const DeviceTraits& traits, cudaStream_t stream) {
+  const Vector noBias;
+  w8a8::launchGroupedE4m3Blocks({out, x, weight, noBias, experts}, traits, stream);
 }
 
 }  // namespace octavo::cuda

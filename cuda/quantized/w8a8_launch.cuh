@@ -22,7 +22,7 @@ inline int boxRowsFor(int64_t rows, int tileRows) {
 template <typename S>
 Arguments argumentsOf(const Product& p) {
   const bool sharesX = S::kPairing == Pairing::kX, sharesWeight = S::kPairing == Pairing::kWeight;
-  const int boxRows = sharesX ? S::kRows / 2 : boxRowsFor(p.x.rows, S::kRows);
+  const int boxRows = sharesX ? S::kRows / 2 : boxRowsFor(S::kGrouped ? p.experts.mostRows : p.x.rows, S::kRows);
   const int boxColumns = sharesWeight ? S::kColumns / 2 : S::kColumns;
   Arguments a{codeMapOf(p.x.codes, p.x.rows, p.x.columns, p.x.stride, boxRows),
               codeMapOf(p.weight.codes, p.weight.rows, p.weight.columns, p.weight.codeStride, boxColumns),
@@ -37,7 +37,8 @@ Arguments argumentsOf(const Product& p) {
               static_cast<int32_t>(ceilDivide(p.out.rows, S::kRows)),
               static_cast<int32_t>(ceilDivide(p.out.columns, S::kColumns)),
               boxRows,
-              S::kSums >= 32 && p.out.dtype != DType::kF32 && isChunked(p.out)};
+              S::kSums >= 32 && p.out.dtype != DType::kF32 && isChunked(p.out),
+              p.experts};
   if (a.storesTiles) a.outMap = tensorMapOf(p.out, 64);
   return a;
 }
@@ -51,8 +52,9 @@ void launch(const Product& p, const DeviceTraits& traits, cudaStream_t stream) {
   constexpr auto kKernel = w8a8Kernel<S, Codes, kScaling>;
   allowSharedMemory<kKernel>(S::kSharedBytes);
   const Arguments a = argumentsOf<S>(p);
-  const int64_t pairs = ceilDivide(a.rowTiles, S::kPairRows) * ceilDivide(a.columnTiles, S::kPairColumns);
   const int64_t resident = std::max(1, traits.multiprocessors / S::kBlocks);
+  const int64_t tiles = ceilDivide(a.rowTiles, S::kPairRows) * ceilDivide(a.columnTiles, S::kPairColumns);
+  const int64_t pairs = S::kGrouped ? resident : tiles;  // the device alone knows the tiles of experts
 
   cudaLaunchAttribute attributes[2];
   attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -101,6 +103,19 @@ void launchFitting(const Product& p, const DeviceTraits& traits, cudaStream_t st
   if (many <= some && many <= more) launch<Many, Codes, kScaling>(p, traits, stream);
   else if (more <= some) launch<MoreRows, Codes, kScaling>(p, traits, stream);
   else launch<SomeRows, Codes, kScaling>(p, traits, stream);
+}
+
+using GroupedFewRows = Shape<1, 128, false, Pairing::kNone, true>;  // 64 × 256
+using GroupedMoreRows = Shape<1, 128, true, Pairing::kNone, true>;  // 128 × 128
+using GroupedManyRows = Shape<2, 128, true, Pairing::kNone, true>;  // 256 × 128
+
+/** By the rows that an expert may be expected to have. */
+template <typename Codes, Scaling kScaling>
+void launchGrouped(const Product& p, const DeviceTraits& traits, cudaStream_t stream) {
+  const int64_t rows = std::min<int64_t>(p.experts.mostRows, ceilDivide(p.x.rows, p.experts.count));
+  if (rows <= 64) launch<GroupedFewRows, Codes, kScaling>(p, traits, stream);
+  else if (rows <= 192) launch<GroupedMoreRows, Codes, kScaling>(p, traits, stream);
+  else launch<GroupedManyRows, Codes, kScaling>(p, traits, stream);
 }
 
 }  // namespace octavo::cuda::w8a8

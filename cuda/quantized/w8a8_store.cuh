@@ -41,7 +41,7 @@ __device__ __forceinline__ bool fold(Sum (&sums)[S::kTiles][S::kSums], const Sha
 
 /** Two neighbouring outputs of a row, of a column below `columns`. */
 __device__ __forceinline__ void storePair(const Matrix& out, int64_t row, int64_t column, float first, float second) {
-  if (row >= out.rows || column >= out.columns) return;
+  if (column >= out.columns) return;
   int64_t index = row * out.stride + column;
   if (out.dtype == DType::kF32 || column + 1 >= out.columns || ((index & 1) != 0)) {
     storeFloat(out.data, out.dtype, index, first);
@@ -68,17 +68,20 @@ struct Terms {
   __device__ __forceinline__ Terms(const Shared<S>& shared, const Lane& lane)
       : columnScales(shared.terms + lane.group * 1536), biases(columnScales + 512), rowScales(columnScales + 1024) {}
 
-  __device__ __forceinline__ void load(const Arguments& a, int firstRow, int firstColumn, const Lane& lane) const {
+  /** Of the tile's rows and columns from these on. */
+  __device__ __forceinline__ void load(const Arguments& a, const Place& place, int firstRow, int firstColumn,
+                                       const Lane& lane) const {
     syncGroup(lane);  // the last tile's were read
     int thread = threadIdx.x % 128, column = firstColumn + thread;
     if (thread < S::kGroupColumns && column < a.out.columns) {
       if (kScaling == Scaling::kRow) {
-        float scale = loadFloat(a.weightScales.data, a.weightScales.dtype, column / a.groupRows);
+        float scale = loadFloat(a.weightScales.data, a.weightScales.dtype,
+                                (place.weightRow - place.column + column) / a.groupRows);
         storeShared(columnScales + thread * 4, scale);
       }
       if (a.bias.data) storeShared(biases + thread * 4, loadFloat(a.bias.data, a.bias.dtype, column));
     }
-    if (kScaling == Scaling::kRow && thread < S::kGroupRows && firstRow + thread < a.out.rows) {
+    if (kScaling == Scaling::kRow && thread < S::kGroupRows && firstRow + thread < place.endRow) {
       storeShared(rowScales + thread * 4, a.xScales[firstRow + thread]);
     }
   }
@@ -136,14 +139,14 @@ __device__ __forceinline__ void storeTile(const float (&values)[32], const Argum
 
 template <typename S, Scaling kScaling, typename Sum>
 __device__ __forceinline__ void storeSums(const Sum (&sums)[S::kTiles][S::kSums], const Arguments& a, uint32_t buffer,
-                                          const Terms<S, kScaling>& terms, int firstRow, int firstColumn,
+                                          const Terms<S, kScaling>& terms, int firstRow, int firstColumn, int endRow,
                                           const Lane& lane) {
   constexpr int kPiece = S::kSums < 32 ? S::kSums : 32;
   syncGroup(lane);  // the terms have come
 #pragma unroll
   for (int tile = 0; tile < S::kTiles; ++tile) {
     int row = firstRow + tile * 64;
-    if (row >= a.out.rows) break;
+    if (row >= endRow) break;
     float rowScales[2] = {1, 1};
     if constexpr (kScaling == Scaling::kRow) {
       uint32_t from = terms.rowScales + (tile * 64 + lane.row()) * 4;
@@ -157,13 +160,14 @@ __device__ __forceinline__ void storeSums(const Sum (&sums)[S::kTiles][S::kSums]
       float values[kPiece];
       finish(values, sums[tile], piece * kPiece, a.bias.data != nullptr, terms, rowScales, piece * 64 + lane.column());
       if constexpr (kPiece == 32) {
-        if (a.storesTiles) {
+        if (a.storesTiles && (!S::kGrouped || row + 64 <= endRow)) {  // the rows behind are another expert's
           storeTile(values, a, buffer, lane, row, column);
           continue;
         }
       }
 #pragma unroll
       for (int i = 0; i < kPiece / 2; ++i) {
+        if (row + lane.row() + i % 2 * 8 >= endRow) continue;
         storePair(a.out, row + lane.row() + i % 2 * 8, column + lane.column() + i / 2 * 8, values[2 * i],
                   values[2 * i + 1]);
       }

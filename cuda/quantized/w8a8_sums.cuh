@@ -53,8 +53,11 @@ struct BlockScales {
   int base, step;
   float held, next;
 
-  __device__ __forceinline__ BlockScales(const Arguments& arguments, int column, int firstStep)
-      : a(arguments), base(min(column, static_cast<int>(a.out.columns) - 1) / kDepth * a.steps), step(firstStep) {
+  /** For the columns from `offset` on of the tile at `place`. */
+  __device__ __forceinline__ BlockScales(const Arguments& arguments, const Place& place, int offset, int firstStep)
+      : a(arguments), step(firstStep) {
+    int inside = min(offset, static_cast<int>(a.out.columns) - 1 - place.column);
+    base = (place.weightRow + inside) / kDepth * a.steps;
     held = at(step + threadIdx.x % 32);
     next = at(step + 32 + threadIdx.x % 32);
   }
@@ -105,17 +108,17 @@ struct PromotedSums {
   const Lane& lane;
   Slot<S>& slot;
   BlockScales weightScales;
-  int rowOffset, columnOffset, step;
+  int rowOffset, columnOffset, scaleOffset, step;
 
   __device__ __forceinline__ PromotedSums(const Arguments& a, const Shared<S>& shared, const Work<S>& work,
                                           const Place& place, const Lane& lane, Slot<S>& slot)
       : shared(shared),
         lane(lane),
         slot(slot),
-        weightScales(a, place.column + (S::kAlongRows ? 0 : lane.group * S::kGroupColumns),
-                     kScales ? work.firstStep : a.steps),
+        weightScales(a, place, S::kAlongRows ? 0 : lane.group * S::kGroupColumns, kScales ? work.firstStep : a.steps),
         rowOffset(S::kAlongRows ? lane.group * S::kGroupRows : 0),
         columnOffset(S::kAlongRows ? 0 : lane.group * S::kGroupColumns),
+        scaleOffset((rowOffset + lane.row() + (S::kGrouped ? place.row & 3 : 0)) * 4),
         step(0) {}
 
   __device__ __forceinline__ void start(Products& products, const Slot<S>& slot, int tile, float weightScale,
@@ -124,7 +127,7 @@ struct PromotedSums {
     int row = rowOffset + tile * 64;
     multiplyStage<ptx::E4m3Codes>(products.sums, x + row * kDepth, weight, adds);
     if constexpr (kScales) {
-      uint32_t scales = shared.scales + slot.index * S::kScaleBytes + (row + lane.row()) * 4;
+      uint32_t scales = shared.scales + slot.index * S::kScaleBytes + scaleOffset + tile * 256;
       products.upper = weightScale * loadShared(scales);
       products.lower = weightScale * loadShared(scales + 32);
     }

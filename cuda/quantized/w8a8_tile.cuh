@@ -6,6 +6,7 @@
 #include "cuda/ptx/cluster.cuh"
 #include "cuda/ptx/mbarrier.cuh"
 #include "cuda/ptx/warp_mma.cuh"
+#include "ops/expert_rows.h"
 #include "ops/tensor.h"
 
 namespace octavo::cuda::w8a8 {
@@ -30,8 +31,9 @@ enum class Scaling {
 };
 
 /** A warpgroup multiplies kTiles × 64 rows of x with kColumns rows of the weight; two lie along rows or columns. */
-template <int kTiles_, int kColumns_, bool kAlongRows_, Pairing kPairing_>
+template <int kTiles_, int kColumns_, bool kAlongRows_, Pairing kPairing_, bool kGrouped_ = false>
 struct Shape {
+  static constexpr bool kGrouped = kGrouped_;  // the rows of x belong to experts, each with a weight of its own
   static constexpr int kTiles = kTiles_, kGroupColumns = kColumns_, kGroupRows = kTiles * 64;
   static constexpr bool kAlongRows = kAlongRows_;
   static constexpr Pairing kPairing = kPairing_;
@@ -40,9 +42,10 @@ struct Shape {
   static constexpr int kSums = kGroupColumns / 2;  // a thread and tile
   static constexpr int kFeedRegisters = kTiles > 1 ? 24 : 40, kSumRegisters = kTiles > 1 ? 240 : 232;
   static constexpr int kBlocks = kPairing == Pairing::kNone ? 1 : 2;
-  static constexpr int kPairRows = kPairing == Pairing::kWeight ? 2 : 1, kPairColumns = kPairing == Pairing::kX ? 2 : 1;
+  static constexpr int kPairRows = kPairing == Pairing::kWeight ? 2 : 1;
+  static constexpr int kPairColumns = kPairing == Pairing::kX ? 2 : 1;
 
-  static constexpr int kXBytes = kRows * kDepth, kWeightBytes = kColumns * kDepth, kScaleBytes = kRows * 4;
+  static constexpr int kXBytes = kRows * kDepth, kWeightBytes = kColumns * kDepth, kScaleBytes = kRows * 4 + (kGrouped ? 16 : 0);
   static constexpr int kStageBytes = kXBytes + kWeightBytes;
   static constexpr int kOutBytes = kGroups * 8192;  // 64 × 64 outputs of 16 bits a warpgroup
   static constexpr int kFoldBytes = kPairing == Pairing::kDepth ? kTiles * kSums * 128 * 4 : 0;
@@ -65,6 +68,7 @@ struct Arguments {
   int32_t rowTiles, columnTiles;
   int32_t boxRows;       // of x that a copy brings
   bool storesTiles;      // the output is of 16 bits and aligned: stored by the copy engine
+  ExpertRows experts;    // of a grouped product; the weight of one is out.columns rows
 };
 
 /** Where things lie in shared memory, as its addresses. */
@@ -96,34 +100,74 @@ struct Slot {
   }
 };
 
+/** A tile's first output, the row that follows its last, and the first row of the weight. */
 struct Place {
-  int row, column;  // of the tile's first output
+  int row, column, endRow, weightRow;
 };
 
 /** What this block does: every `stride`-th pair of tiles from `first` on, steps [firstStep, endStep) of each. */
 template <typename S>
 struct Work {
   static constexpr int kBand = 16;  // rows of pairs whose strips are read at one time stay in L2
-  int first, stride, count, rank, firstStep, endStep, pairRows, pairColumns;
+  const Arguments& a;
+  int first, stride, rank, firstStep, endStep;
 
-  __device__ __forceinline__ explicit Work(const Arguments& a) {
+  __device__ __forceinline__ explicit Work(const Arguments& arguments) : a(arguments) {
     rank = S::kBlocks == 1 ? 0 : static_cast<int>(ptx::clusterRank());
     first = blockIdx.x / S::kBlocks;
     stride = gridDim.x / S::kBlocks;
-    pairRows = (a.rowTiles + S::kPairRows - 1) / S::kPairRows;
-    pairColumns = (a.columnTiles + S::kPairColumns - 1) / S::kPairColumns;
-    count = pairRows * pairColumns;
     int half = (a.steps + 1) / 2;
     firstStep = S::kPairing == Pairing::kDepth && rank == 1 ? half : 0;
     endStep = S::kPairing == Pairing::kDepth && rank == 0 ? half : a.steps;
   }
-  __device__ __forceinline__ Place place(int index) const {
-    int perBand = kBand * pairColumns, band = index / perBand, within = index % perBand;
-    int rows = min(kBand, pairRows - band * kBand);
-    int row = (band * kBand + within % rows) * S::kPairRows, column = within / rows * S::kPairColumns;
-    if (S::kPairing == Pairing::kWeight) row += rank;
-    if (S::kPairing == Pairing::kX) column += rank;
-    return {row * S::kRows, column * S::kColumns};
+  __device__ __forceinline__ int steps() const { return endStep - firstStep; }
+};
+
+/** A block's tiles, one after the other. */
+template <typename S>
+struct Tiles {
+  const Work<S>& work;
+  int index;
+  int expert = 0, before = 0;  // of a grouped product: where the last tile was, and the tiles of the experts before
+
+  __device__ __forceinline__ explicit Tiles(const Work<S>& of) : work(of), index(of.first) {}
+
+  /** False after the last. */
+  __device__ __forceinline__ bool next(Place& place) {
+    if constexpr (S::kGrouped) return nextOfExperts(place);
+    const Arguments& a = work.a;
+    int pairRows = (a.rowTiles + S::kPairRows - 1) / S::kPairRows;
+    int pairColumns = (a.columnTiles + S::kPairColumns - 1) / S::kPairColumns;
+    if (index >= pairRows * pairColumns) return false;
+    int perBand = Work<S>::kBand * pairColumns, band = index / perBand, within = index % perBand;
+    int rows = min(Work<S>::kBand, pairRows - band * Work<S>::kBand);
+    int row = (band * Work<S>::kBand + within % rows) * S::kPairRows, column = within / rows * S::kPairColumns;
+    if (S::kPairing == Pairing::kWeight) row += work.rank;
+    if (S::kPairing == Pairing::kX) column += work.rank;
+    column *= S::kColumns;
+    place = {row * S::kRows, column, static_cast<int>(a.out.rows), column};
+    index += work.stride;
+    return true;
+  }
+
+ private:
+  /** The tiles of an expert's rows one after the other, then the next strip of its weight. */
+  __device__ __forceinline__ bool nextOfExperts(Place& place) {
+    const Arguments& a = work.a;
+    for (; expert < a.experts.count; ++expert) {
+      int rows = a.experts.rows[expert], rowTiles = (rows + S::kRows - 1) / S::kRows;
+      int within = index - before;
+      if (within >= rowTiles * a.columnTiles) {
+        before += rowTiles * a.columnTiles;
+        continue;
+      }
+      int first = a.experts.first[expert], column = within / rowTiles * S::kColumns;
+      place = {first + within % rowTiles * S::kRows, column, first + rows,
+               expert * static_cast<int>(a.out.columns) + column};
+      index += work.stride;
+      return true;
+    }
+    return false;
   }
 };
 

@@ -32,7 +32,8 @@ export {
   swiglu,
 } from './rows.js'
 export type { FloatBuffer } from './rows.js'
-export { dequantize, quantizedLinear } from './quantized.js'
+export { dequantize, groupedLinear, quantizedLinear } from './quantized.js'
+export type { ExpertRows } from './quantized.js'
 export { QuantizedWeight } from './quantized-weight.js'
 export type { CodeType } from '../code-type.js'
 export type { ActivationQuantization, StoredWeight } from './stored-weight.js'

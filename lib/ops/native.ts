@@ -174,6 +174,16 @@ export interface NativeOps {
       bias: NativeVector | null
     },
   ): void
+  groupedLinear(
+    device: number,
+    call: {
+      out: NativeMatrix
+      x: NativeMatrix
+      weight: NativeQuantizedWeight
+      first: Int32Array
+      rows: Int32Array
+    },
+  ): void
   dequantize(device: number, call: { out: NativeMatrix; weight: NativeQuantizedWeight }): void
   repack(device: number, call: NativeRepack): void
   /** Puts a complete weight in the order that the device multiplies fastest; whether it did. */

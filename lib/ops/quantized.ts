@@ -1,5 +1,7 @@
 /** Ops on weights of codes and scales. */
 import { requireApart } from './aliasing.js'
+import { int32s } from './indices.js'
+import type { Int32s } from './indices.js'
 import { callOps } from './load.js'
 import { QuantizedWeight } from './quantized-weight.js'
 import type { FloatBuffer } from './rows.js'
@@ -33,6 +35,37 @@ export function quantizedLinear(
   }
   requireApart({ out, x, bias })
   callOps((ops) => ops.quantizedLinear(deviceOf('out', out), call))
+}
+
+/** Which rows of a batch belong to which expert: expert e has rows `first[e]` … `first[e] + rows[e] - 1`. */
+export interface ExpertRows {
+  /** Those of an expert lie behind those of the expert before. */
+  first: Int32s
+  /** 0 for an expert that has none. */
+  rows: Int32s
+}
+
+/**
+ * `quantizedLinear` for a mixture of experts: every expert's rows of x meet a weight of its own. `weight` is
+ * `[experts · N, K]`, the experts' weights below each other, with N, the columns of `out`, a multiple of its `groupRows`.
+ * Rows that no expert has are left as they are.
+ */
+export function groupedLinear(
+  out: MatrixArgument,
+  x: MatrixArgument,
+  weight: QuantizedWeight,
+  experts: ExpertRows,
+): void {
+  requireWeight(weight)
+  const call = {
+    out: nativeMatrix('out', out),
+    x: nativeMatrix('x', x),
+    weight: weight.native,
+    first: int32s('experts.first', experts.first),
+    rows: int32s('experts.rows', experts.rows),
+  }
+  requireApart({ out, x })
+  callOps((ops) => ops.groupedLinear(deviceOf('out', out), call))
 }
 
 /** The numbers of a quantised weight, `(code − zero) · scale` in fp32, rounded to the dtype of `out`. */

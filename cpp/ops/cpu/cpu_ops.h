@@ -27,6 +27,8 @@ class CpuOps final : public Ops {
   void linear(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias, Stream& stream) override;
   void linear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
               const LinearScratch& scratch, Stream& stream) override;
+  void groupedLinear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const ExpertRows& experts,
+                     const LinearScratch& scratch, Stream& stream) override;
   void dequantize(const Matrix& out, const QuantizedMatrix& weight, Stream& stream) override;
   void repack(const Repack& repack, Stream& stream) override;
   void arrange(QuantizedMatrix&, const LinearScratch&, Stream&) override {}  // rows are what the CPU reads

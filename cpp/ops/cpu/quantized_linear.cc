@@ -2,6 +2,7 @@
 #include "ops/cpu/cpu_ops.h"
 #include "ops/cpu/dequantize.h"
 #include "ops/cpu/linear_tiles.h"
+#include "ops/tensor_parts.h"
 
 namespace octavo {
 
@@ -42,6 +43,16 @@ class CodedWeight {
 void CpuOps::linear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
                     const LinearScratch&, Stream&) {
   multiplyAll(pool_, out, x, CodedWeight(weight), bias);
+}
+
+void CpuOps::groupedLinear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight,
+                           const ExpertRows& experts, const LinearScratch& scratch, Stream& stream) {
+  for (int32_t e = 0; e < experts.count; ++e) {
+    const int64_t first = experts.first[e], rows = experts.rows[e];
+    if (rows == 0) continue;
+    const QuantizedMatrix own = rowsOf(weight, e * out.columns, out.columns);
+    linear(rowsOf(out, first, rows), rowsOf(x, first, rows), own, {}, scratch, stream);
+  }
 }
 
 void CpuOps::dequantize(const Matrix& out, const QuantizedMatrix& weight, Stream&) {

@@ -10,11 +10,6 @@
 
 namespace octavo::bench {
 
-namespace {
-
-constexpr size_t kScaleAlignment = 256;
-
-/** Random codes that are numbers: e4m3 has two that are not. */
 std::vector<uint8_t> randomCodes(size_t bytes, CodeType type) {
   std::mt19937_64 random(3);
   std::vector<uint8_t> codes(bytes);
@@ -27,7 +22,6 @@ std::vector<uint8_t> randomCodes(size_t bytes, CodeType type) {
   return codes;
 }
 
-/** Between 1/128 and 1/64. */
 std::vector<uint8_t> randomScales(size_t count, DType type) {
   std::minstd_rand random(5);
   std::vector<uint8_t> bytes(count * dtypeBytes(type));
@@ -39,6 +33,10 @@ std::vector<uint8_t> randomScales(size_t count, DType type) {
   }
   return bytes;
 }
+
+namespace {
+
+constexpr size_t kScaleAlignment = 256;
 
 class CodedWeight : public GemmWeight {
  public:

@@ -47,12 +47,27 @@ void addCoded(std::vector<GemmCase>& cases) {
   addProduct(cases, "INT8 W8A8", Figure::kRate, 4096, kInt8);
 }
 
+void addGrouped(std::vector<GemmCase>& cases) {
+  const auto add = [&](const std::string& name, Figure figure, int64_t rows, int64_t active) {
+    GemmCase one{name, figure, rows, 4096, 7168, kFp8Blocks};
+    one.experts = 256;
+    one.activeExperts = active;
+    one.givesCodes = true;
+    cases.push_back(one);
+  };
+  const std::string format = "grouped FP8 blocks ", contiguous = format + "256 experts 4096x7168, ";
+  add(contiguous + "128 rows each", Figure::kRate, 256 * 128, 256);
+  add(contiguous + "512 rows each", Figure::kRate, 256 * 512, 256);
+  add(format + "masked, 4 rows in each of 64 experts", Figure::kReadShare, 64 * 4, 64);
+}
+
 }  // namespace
 
 std::vector<GemmCase> gemmCases() {
   std::vector<GemmCase> cases;
   addDense(cases);
   addCoded(cases);
+  addGrouped(cases);
   cases.push_back({"A100 path: bf16 8192x8192x8192", Figure::kRate, 8192, 8192, 8192, {}, true});
   cases.push_back({"A100 path: W4A16 8192x8192, M=16", Figure::kTime, 16, 8192, 8192, kW4, true});
   return cases;

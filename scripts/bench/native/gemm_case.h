@@ -33,6 +33,7 @@ struct GemmCase {
   int64_t rows = 0, columns = 0, depth = 0;
   std::optional<CodedFormat> codes;
   bool forcesAmpere = false;  // run the kernels made for A100-class cards
+  int64_t experts = 0, activeExperts = 0;  // of a grouped product: all have a weight, the active ones the rows
   bool givesCodes = false;    // x is quantised before: the product alone is timed, as the peers' figures are
 
   /** Tensor cores multiply 8-bit codes twice as fast. */

@@ -19,7 +19,7 @@ size_t elements(int64_t rows, int64_t columns) { return static_cast<size_t>(rows
 
 GemmOperands::GemmOperands(const GemmCase& of, cudaStream_t stream)
     : case_(of),
-      weight_(of.codes ? codedWeight(of) : denseWeight(of, stream)),
+      weight_(of.experts > 0 ? groupedWeight(of) : of.codes ? codedWeight(of) : denseWeight(of, stream)),
       x_(elements(of.rows + kGuardRows, of.depth)),
       out_(elements(of.rows + kGuardRows, of.columns)) {
   x_.fill(kPoison);
@@ -46,7 +46,7 @@ double GemmOperands::error(int turn) const {
   for (int64_t i = 0; i < kSamples; ++i) {
     const int64_t row = i * (case_.rows - 1) / (kSamples - 1);  // the first, the last and some between
     const int64_t column = i * 7919 % case_.columns;
-    const std::vector<float> a = inputRow(row), b = weight_->row(turn, column);
+    const std::vector<float> a = inputRow(row), b = weight_->rowFor(turn, row, column);
     double sum = 0, magnitude = 0;
     for (size_t k = 0; k < a.size(); ++k) {
       const double product = double{a[k]} * b[k];

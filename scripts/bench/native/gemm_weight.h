@@ -27,11 +27,19 @@ class GemmWeight {
                       cudaStream_t stream) const = 0;
   /** Row n of copy number `turn`, in fp32, by the CPU's definition. */
   virtual std::vector<float> row(int turn, int64_t n) const = 0;
+  /** The same of what row `m` of x meets. */
+  virtual std::vector<float> rowFor(int turn, int64_t, int64_t n) const { return row(turn, n); }
   /** What the product makes of a row of x first, where activations are quantised. */
   virtual void changeInput(std::vector<float>&) const {}
 };
 
 std::unique_ptr<GemmWeight> denseWeight(const GemmCase& of, cudaStream_t stream);
 std::unique_ptr<GemmWeight> codedWeight(const GemmCase& of);
+std::unique_ptr<GemmWeight> groupedWeight(const GemmCase& of);
+
+/** Random codes that are numbers: e4m3 has two that are not. */
+std::vector<uint8_t> randomCodes(size_t bytes, CodeType type);
+/** `count` scales between 1/128 and 1/64. */
+std::vector<uint8_t> randomScales(size_t count, DType type);
 
 }  // namespace octavo::bench
