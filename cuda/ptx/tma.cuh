@@ -51,12 +51,6 @@ __device__ __forceinline__ void loadBytes(uint32_t to, const void* from, int byt
       "[%0], [%1], %2, [%3], %4;" ::"r"(to), "l"(from), "r"(bytes), "r"(barrier), "l"(policy) : "memory");
 }
 
-/** The same, of what others read too. */
-__device__ __forceinline__ void loadBytes(uint32_t to, const void* from, int bytes, uint32_t barrier) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
-               "l"(from), "r"(bytes), "r"(barrier) : "memory");
-}
-
 /** Shared memory to the box at (column, row); what lies outside the matrix is not written. One thread. */
 __device__ __forceinline__ void storeTile(const CUtensorMap* map, uint32_t from, int column, int row) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map),

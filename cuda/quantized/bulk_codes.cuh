@@ -16,6 +16,7 @@
 #include "cuda/device/alignment.h"
 #include "cuda/device/cuda_check.h"
 #include "cuda/device/shared_memory.h"
+#include "cuda/ptx/cluster.cuh"
 #include "cuda/ptx/mbarrier.cuh"
 #include "cuda/ptx/tma.cuh"
 #include "cuda/quantized/quantized.h"
@@ -48,7 +49,7 @@ template <typename Shape>
 class BulkFeed {
  public:
   __device__ __forceinline__ BulkFeed(const SkinnyCodesArguments& a, const SkinnyShare& share)
-      : a_(a), share_(share), tileRow_(share.first / kTileStrips), tile_(share.begin), policy_(ptx::readOncePolicy()) {}
+      : a_(a), share_(share), tileRow_(share.first / kTileStrips), tile_(share.begin), policy_(ptx::evictFirstPolicy()) {}
 
   __device__ __forceinline__ void next(uint32_t stage, uint32_t full) {
     if (tileRow_ * kTileStrips >= share_.end) return;
