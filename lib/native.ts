@@ -167,6 +167,10 @@ export interface NativeEngineOptions {
     pinnedSpare?: number
     /** Without a request, until KV pages without a block and kept pinned buffers go back. */
     idleMilliseconds?: number
+    /** Every so many steps all invariants are checked. */
+    checkSteps?: number
+    /** No step is ever planned. */
+    neverPlan?: boolean
     /** Time stands still until `advanceClock`. */
     fakeClock?: boolean
   }

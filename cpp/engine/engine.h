@@ -36,6 +36,8 @@ struct EngineTesting {
   uint64_t kvPagesUntil = 0;
   bool inelasticKv = false;       // as on a device that cannot map pages
   size_t pinnedSpare = 0;         // region pinned may hold as much beyond its plan, in buffers that are kept
+  uint64_t checkSteps = 0;        // every so many steps all invariants are checked
+  bool neverPlan = false;         // no step is ever planned
   bool fakeClock = false;         // time stands still until advanceClock
   int32_t idleMilliseconds = 1000;  // without a request, until KV pages without a block and kept buffers go back
 };
@@ -233,7 +235,7 @@ class Engine {
   const MemoryPlan& plan() const;
   /**
    * Throws kInternal when an invariant (pool, sessions, promises, ledger, allocator) is broken, or was when the
-   * engine last went idle, or when `dispose` left memory behind; else kDisposed once disposed.
+   * engine last went idle, when nothing ran that could, or when `dispose` left memory behind; else kDisposed once disposed.
    */
   void check() const;
 

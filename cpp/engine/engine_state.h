@@ -107,6 +107,10 @@ struct Engine::State {
   void beginTimers(Request& request, Session& session);
   void endRequest(Session& session);
 
+  // watchdog.cc
+  void watchProgress();
+  void lookOver();
+
   // host_pressure: what the ladder's rungs mean here
   void watchHost(const WeightManifest& manifest);
   void feelPressure(PressureLevel level, const std::string& reason);

@@ -62,6 +62,7 @@ void Engine::State::loop() {
       failed = currentError();
     }
     if (failed) failAll(*failed);
+    if (options.testing.checkSteps > 0 && step % options.testing.checkSteps == 0) lookOver();
     hostNanoseconds += sent - began + clock->now() - returned;
   }
   while (!requests.empty()) finish(*requests.begin()->second, FinishReason::kCancelled);
@@ -75,9 +76,12 @@ bool Engine::State::startStep(StepPlan& started) {
     limitPages();
     recoverCapacity();
     compactOnce(true);
-    started = planStep();
+    if (!options.testing.neverPlan) started = planStep();
     runner->moveBlocks(sessions->takeCopies());
-    if (started.sequences.empty()) return false;
+    if (started.sequences.empty()) {
+      watchProgress();
+      return false;
+    }
     runner->begin();
     for (const PlannedSequence& planned : started.sequences) {
       const Request& request = *requests.at(planned.request);
@@ -192,13 +196,7 @@ void Engine::State::tell(std::unique_lock<std::mutex>& lock) {
 
 /** Waits until another thread changes something. An engine with no work left looks itself over first. */
 void Engine::State::sleep(std::unique_lock<std::mutex>& lock) {
-  if (requests.empty() && violation.empty() && !changed) {
-    try {
-      checkAll();
-    } catch (const Error& error) {
-      violation = error.what();
-    }
-  }
+  if (requests.empty() && !changed) lookOver();
   tidyWhenIdle(lock);
   wake.wait_for(lock, untilExpiry(), [this] { return changed || stopping; });
   changed = false;

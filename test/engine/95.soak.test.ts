@@ -101,6 +101,7 @@ test.each([
     kvBytes: random.between(16, 60) * blockBytes(),
     maxSequences: random.between(1, 12),
     maxBatchTokens: random.between(8, 64),
+    testing: { checkSteps: 7 },
     ...options,
   })
   const loaded = engine.native.report()
