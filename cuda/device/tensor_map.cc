@@ -70,7 +70,7 @@ CUtensorMap encodeLatents(const LatentCacheView& cache, int boxTokens, int boxSl
   const auto tokens = static_cast<cuuint64_t>(cache.blockSize);
   const auto planes = static_cast<cuuint64_t>(cache.blocks) * static_cast<cuuint64_t>(cache.layers);
   return encode<4>({cache.data,
-                    cache.dtype,
+                    typeOf(cache.dtype),
                     {kBoxColumns, tokens, slabs, planes},
                     {rowBytes, kBoxColumns * 2, tokens * rowBytes},
                     {kBoxColumns, static_cast<cuuint32_t>(boxTokens), static_cast<cuuint32_t>(boxSlabs), 1}});
