@@ -39,17 +39,18 @@ __device__ __forceinline__ bool fold(Sum (&sums)[S::kTiles][S::kSums], const Sha
   return true;
 }
 
-/** Two neighbouring outputs of a row, of a column below `columns`. */
+/** Two neighbouring outputs of a row, of a column below `columns`. Rows and their first element may lie anywhere. */
 __device__ __forceinline__ void storePair(const Matrix& out, int64_t row, int64_t column, float first, float second) {
   if (column >= out.columns) return;
-  int64_t index = row * out.stride + column;
-  if (out.dtype == DType::kF32 || column + 1 >= out.columns || ((index & 1) != 0)) {
-    storeFloat(out.data, out.dtype, index, first);
-    if (column + 1 < out.columns) storeFloat(out.data, out.dtype, index + 1, second);
+  const int64_t index = row * out.stride + column;
+  uint16_t* const at = static_cast<uint16_t*>(out.data) + index;  // where the output is of 16 bits
+  const bool isPair = out.dtype != DType::kF32 && column + 1 < out.columns && reinterpret_cast<uintptr_t>(at) % 4 == 0;
+  if (isPair) {
+    *reinterpret_cast<uint32_t*>(at) = out.dtype == DType::kBF16 ? packBf16(first, second) : packF16(first, second);
     return;
   }
-  uint32_t pair = out.dtype == DType::kBF16 ? packBf16(first, second) : packF16(first, second);
-  *reinterpret_cast<uint32_t*>(static_cast<uint16_t*>(out.data) + index) = pair;
+  storeFloat(out.data, out.dtype, index, first);
+  if (column + 1 < out.columns) storeFloat(out.data, out.dtype, index + 1, second);
 }
 
 __device__ __forceinline__ void syncGroup(const Lane& lane) {
