@@ -97,8 +97,9 @@ class Ops {
    * Causal attention over the paged cache, ragged: query token i of sequence s stands at position
    * contextLength[s] − queryLength[s] + i and sees keys j ≤ position (and j > position − window when
    * window > 0). Query head h reads KV head h / (heads / kvHeads). softmax(q·k·scale)·v.
-   * The result of a sequence does not depend on the other sequences of the batch. With a cache of 16 bits the
-   * softmax weights may be rounded to its dtype before they meet the values.
+   * The result of a sequence does not depend on the other sequences of the batch; on how many of its query tokens one
+   * call takes it may, in its last bits: up to kMostDecodeTokens are decodes. With a cache of 16 bits the softmax
+   * weights may be rounded to its dtype before they meet the values.
    */
   virtual void pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
                               const AttentionBatch& batch, float scale, int32_t window,
