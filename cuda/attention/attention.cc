@@ -1,17 +1,9 @@
 #include "cuda/attention/attention.h"
 
+#include "cuda/attention/batch_bounds.h"
 #include "ops/attention_scratch.h"
 
 namespace octavo::cuda {
-namespace {
-
-/** Whether a sequence may have at most `tokens` query tokens, as far as the host knows. */
-bool mayHave(const AttentionBatch& batch, int32_t tokens) {
-  const int64_t others = (batch.sequences - 1) * int64_t{batch.maxQueryLength};
-  return batch.tokens - others <= tokens;  // the fewest that the last one can have
-}
-
-}  // namespace
 
 void launchPagedAttention(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream) {
   const AttentionBatch& batch = attention.batch;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "cuda/attention/batch_bounds.h"
 #include "cuda/attention/split_launch.cuh"
 #include "cuda/device/alignment.h"
 #include "ops/attention_scratch.h"
@@ -71,8 +72,8 @@ void launchSplitDecode(const PagedAttention& attention, const DeviceTraits& trai
                      attention.layer,
                      attention.cache.layers * 2};
   const bool isBf16 = attention.cache.dtype == DType::kBF16;
-  // A batch without a single decode costs one launch whose blocks return at once.
-  isBf16 ? split::launchBf16(a, to) : split::launchF16(a, to);
+  // Where the lengths are not known here a launch may find nothing to do: its blocks return at once.
+  if (mayHave(batch, 1)) isBf16 ? split::launchBf16(a, to) : split::launchF16(a, to);
   if (batch.maxQueryLength == 1) return;
   a.headShare = layout.fewHeadShare;
   a.shares = layout.fewShares;
