@@ -8,6 +8,7 @@
 #include "ops/attention_scratch.h"
 
 namespace octavo::cuda::split {
+
 /** A unit, and the blocks of its first slices. */
 struct alignas(16) Dealt {
   Unit unit;
@@ -122,8 +123,8 @@ struct CopySource {
   static constexpr int kArrivals = 32;
   using Shape = split::Shape<kDim, kTiles, kTensor>;
 
-  /** Slices of a stage that are there: all of the first `count`. After the last comes `finish`. */
   static __device__ __forceinline__ void prepare(const CUtensorMap*) {}
+  /** A stage of which the first `count` slices are fetched next; after the last of them comes `finish`. */
   static __device__ __forceinline__ void begin(uint32_t, int) {}
   static __device__ __forceinline__ void fetch(const Arguments& a, const CUtensorMap*, uint32_t to, uint32_t, int block,
                                                int head, int row, Visible visible) {
