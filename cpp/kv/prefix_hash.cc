@@ -1,9 +1,15 @@
 #include "kv/prefix_hash.h"
 
+#include <sys/random.h>
+#include <sys/types.h>
+
+#include <array>
 #include <bit>
+#include <cerrno>
 #include <cstring>
-#include <random>
 #include <string>
+
+#include "base/error.h"
 
 namespace octavo {
 
@@ -71,11 +77,18 @@ uint64_t wordOf(const int32_t* tokens) {
 
 }  // namespace
 
+/** std::random_device of a linked-in libstdc++ would ask for arc4random of glibc 2.36; getrandom is there since 2.25. */
 PrefixHasher::Key PrefixHasher::randomKey() {
-  std::random_device source;
-  const auto word = [&source] { return static_cast<uint64_t>(source()) << 32 | source(); };
-  const uint64_t low = word();
-  return {low, word()};
+  std::array<uint64_t, 2> words;
+  ssize_t taken = 0;
+  do {
+    taken = getrandom(words.data(), sizeof words, 0);
+  } while (taken < 0 && errno == EINTR);
+  if (taken != static_cast<ssize_t>(sizeof words)) {
+    throw Error(ErrorCode::kInternal, "the system gave " + std::to_string(taken) + " of the " +
+                                         std::to_string(sizeof words) + " random bytes that the prefix cache's key takes");
+  }
+  return {words[0], words[1]};
 }
 
 PrefixHash PrefixHasher::hash(std::string_view bytes) const {
