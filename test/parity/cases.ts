@@ -1,14 +1,20 @@
 /** Every golden through an engine on a device: how far its logits are, and how long its greedy ids agree. */
-import { Engine } from '../../lib/index.js'
-import { compareGreedy, compareLogits, type Difference } from './compare.js'
+import { Engine, type Logits } from '../../lib/index.js'
+import { compareClear, compareGreedy, compareLogits, type Difference } from './compare.js'
 import { readGolden } from './goldens.js'
 
 export type ParityDType = 'fp32' | 'bf16' | 'fp16'
 
 export interface ParityCase extends Difference {
-  /** Greedy steps whose margin is above what the dtype may lose, and how many of them agree. */
+  /** Greedy steps before the first whose margin is within what the dtype may lose, and how many of them agree. */
   decided: number
   agreed: number
+  /** Steps after the golden's own tokens whose margin is above that, and how many of them choose the golden's. */
+  clear: number
+  right: number
+  /** Steps of the own greedy answer whose own margin is above that, and how many a prefill of it chooses too. */
+  ownClear: number
+  ownRight: number
 }
 
 /** Runs one golden. `folder` stands for the golden's own where a test changed a copy. */
@@ -36,10 +42,31 @@ export async function parityCase(
     // Both candidates of a step may be off by the worst error, in opposite directions.
     const doubt = Math.max(2 * difference.relative * largest, 1e-4)
     const ids = await greedyIds(engine, golden.prompt, golden.greedy.length)
-    return { ...difference, ...compareGreedy(ids, golden.greedy, golden.margins, doubt) }
+    const forced = await engine.logits([...golden.prompt, ...golden.greedy.slice(0, -1)])
+    const own = await engine.logits([...golden.prompt, ...ids.slice(0, -1)])
+    const given = compareClear(stepsOf(forced, golden), golden.greedy, golden.margins, doubt)
+    const again = compareClear(stepsOf(own, golden), ids, null, doubt)
+    return {
+      ...difference,
+      ...compareGreedy(ids, golden.greedy, golden.margins, doubt),
+      ...given,
+      ownClear: again.clear,
+      ownRight: again.right,
+    }
   } finally {
     engine.dispose()
   }
+}
+
+/** The rows from which the tokens after the prompt are chosen. */
+function stepsOf(
+  { rows, columns, data }: Logits,
+  { prompt }: { prompt: number[] },
+): Float32Array[] {
+  const first = prompt.length - 1
+  return Array.from({ length: rows - first }, (_, step) =>
+    data.subarray((first + step) * columns, (first + step + 1) * columns),
+  )
 }
 
 async function greedyIds(engine: Engine, prompt: number[], count: number): Promise<number[]> {
@@ -50,4 +77,13 @@ async function greedyIds(engine: Engine, prompt: number[], count: number): Promi
   } finally {
     session.dispose()
   }
+}
+
+/** What holds of a case whatever its dtype: enough steps say something, and all of those agree. */
+export function expectAgreement(found: ParityCase): void {
+  expect(found.agreed).toBe(found.decided)
+  expect(found.clear).toBeGreaterThanOrEqual(12)
+  expect(found.right).toBe(found.clear)
+  expect(found.ownClear).toBeGreaterThanOrEqual(12)
+  expect(found.ownRight).toBe(found.ownClear)
 }

@@ -51,3 +51,36 @@ export function compareGreedy(
   const wrong = expected.slice(0, decided).findIndex((id, step) => actual[step] !== id)
   return { decided, agreed: wrong < 0 ? decided : wrong }
 }
+
+/**
+ * Of single steps, each after the right tokens: those that no other rounding may decide differently (their margin is at
+ * least `tolerance`), and how many of them choose the expected token. Margins null: those of the rows themselves.
+ */
+export function compareClear(
+  rows: readonly ArrayLike<number>[],
+  expected: readonly number[],
+  margins: readonly number[] | null,
+  tolerance: number,
+): { clear: number; right: number } {
+  if (rows.length !== expected.length)
+    throw new Error(`${rows.length} rows, ${expected.length} ids`)
+  const found = { clear: 0, right: 0 }
+  rows.forEach((row, step) => {
+    const { best, margin } = bestOf(row)
+    if ((margins?.[step] ?? margin) < tolerance) return
+    found.clear++
+    if (best === expected[step]) found.right++
+  })
+  return found
+}
+
+/** The id of the largest logit, and how much larger it is than the second. */
+function bestOf(row: ArrayLike<number>): { best: number; margin: number } {
+  let [best, first, second] = [-1, -Infinity, -Infinity]
+  for (let id = 0; id < row.length; id++) {
+    const logit = row[id]!
+    if (logit > first) [best, first, second] = [id, logit, first]
+    else if (logit > second) second = logit
+  }
+  return { best, margin: first - second }
+}
