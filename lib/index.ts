@@ -39,6 +39,7 @@ export type { FinishReason, GenerationResult, Timings, Usage } from './runtime/r
 export type { Logits } from './runtime/score-request.js'
 export type {
   CompactionReport,
+  QuarantineReport,
   EvictionReport,
   KvPages,
   KvReport,

@@ -35,7 +35,7 @@ export interface RegionReport {
   failures: number
 }
 
-/** The pool of KV blocks: free + used + cached + in flight = capacity. Memory is held page by page, as blocks need it. */
+/** The pool of KV blocks: free + used + cached + in flight = capacity, quarantine left out. Memory is held page by page, as blocks need it. */
 export interface KvReport {
   totalBlocks: number
   /** What can be held at once: all, or fewer since the device refused a page. */
@@ -49,6 +49,7 @@ export interface KvReport {
   inFlightBlocks: number
   blockBytes: number
   pages: KvPages
+  quarantine: QuarantineReport
   compaction: CompactionReport
   eviction: EvictionReport
   prefix: PrefixCacheReport
@@ -67,6 +68,19 @@ export interface KvPages {
   stuckBytes: number
   /** Mapped bytes that one byte of such a block costs; 1 is the least, and null where there is no block. */
   pinning: number | null
+}
+
+/**
+ * KV blocks that nobody gets any more because tables and lists did not agree about them, which would be a bug of octavo.
+ * Their bytes are on the ledger as `kv.quarantine` until the engine is disposed.
+ */
+export interface QuarantineReport {
+  blocks: number
+  bytes: number
+  /** Sessions that ended for it, with OCTAVO_INTERNAL. */
+  sessions: number
+  /** The last 16 sentences, each naming a block, its owner and the stack that took it as far as it is known. */
+  violations: string[]
 }
 
 /** What moving KV blocks together has done since the load. */
@@ -242,6 +256,10 @@ function kvReport(report: NativeReport): KvReport {
     cachedBlocks: report.prefix.cached,
     inFlightBlocks: report.blocksInFlight,
     blockBytes: report.blockBytes,
+    quarantine: {
+      ...report.quarantine,
+      bytes: report.quarantine.blocks * report.blockBytes,
+    },
     pages: { ...pages, pinning: liveBytes === 0 ? null : pages.mappedBytes / liveBytes },
     compaction: {
       ...compaction,

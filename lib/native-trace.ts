@@ -98,7 +98,7 @@ export interface NativeTrace {
 export interface NativeBlockRun {
   first: number
   count: number
-  state: 'free' | 'owned' | 'cached' | 'inFlight'
+  state: 'free' | 'owned' | 'cached' | 'inFlight' | 'quarantine'
   ownerKind: NativeLedgerLine['ownerKind']
   ownerId: number
 }

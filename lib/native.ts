@@ -171,6 +171,8 @@ export interface NativeEngineOptions {
     checkSteps?: number
     /** No step is ever planned. */
     neverPlan?: boolean
+    /** For `plantViolation`. */
+    mayPlant?: boolean
     /** Time stands still until `advanceClock`. */
     fakeClock?: boolean
   }
@@ -311,6 +313,8 @@ export interface NativeReport {
     liveBytes: number
     stuckBytes: number
   }
+  /** Blocks out of circulation, sessions that ended for it, and why. */
+  quarantine: { blocks: number; sessions: number; violations: string[] }
   compaction: {
     slices: number
     moves: number
@@ -358,6 +362,11 @@ export interface NativeEngine {
   sessions(): NativeSessionInfo[]
   /** Of an engine loaded with `testing.fakeClock`. */
   advanceClock(milliseconds: number): void
+  /**
+   * Of an engine loaded with `testing.mayPlant`: breaks an invariant on purpose. The last block of `session` stands in
+   * the table of `other` too, or its first is free, or listed as in flight, while it holds it.
+   */
+  plantViolation(kind: 'double' | 'freed' | 'listed', session: number, other: number): void
   /** A session that holds what an idle one does, in the same blocks. Throws OCTAVO_SESSION_BUSY. */
   forkSession(session: number): number
   /** Synchronous part done on return; the promise settles when the fence has passed. */

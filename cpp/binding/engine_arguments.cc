@@ -36,6 +36,7 @@ EngineTesting readTesting(const Fields& testing) {
   if (testing.has("pinnedSpare")) read.pinnedSpare = testing.size("pinnedSpare");
   if (testing.has("checkSteps")) read.checkSteps = testing.size("checkSteps");
   if (testing.has("neverPlan")) read.neverPlan = testing.flag("neverPlan");
+  if (testing.has("mayPlant")) read.mayPlant = testing.flag("mayPlant");
   if (testing.has("fakeClock")) read.fakeClock = testing.flag("fakeClock");
   if (testing.has("idleMilliseconds")) read.idleMilliseconds = testing.int32("idleMilliseconds");
   if (testing.has("stepMicroseconds")) read.stepMicroseconds = testing.int32("stepMicroseconds");

@@ -59,6 +59,13 @@ Napi::Value advanceClock(EngineHandle& handle, const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+/** plantViolation(kind, session, other) of an engine loaded with `testing.mayPlant`. */
+Napi::Value plantViolation(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  const std::string kind = info[0].ToString();
+  handle.engine().plantViolation(kind, readId(info[1], "session"), readId(info[2], "other"));
+  return info.Env().Undefined();
+}
+
 Napi::Value disposeSession(EngineHandle& handle, const Napi::CallbackInfo& info) {
   return handle.disposeSession(readId(info[0], "session"));
 }
@@ -178,7 +185,7 @@ Napi::Function defineEngineClass(Napi::Env env) {
       method("createSession", call<createSession>), method("disposeSession", call<disposeSession>),
       method("forkSession", call<forkSession>),       method("clearPrefixCache", call<clearPrefixCache>),
       method("heartbeat", call<heartbeat>),         method("sessions", call<sessions>),
-      method("advanceClock", call<advanceClock>),
+      method("advanceClock", call<advanceClock>),   method("plantViolation", call<plantViolation>),
       method("compact", call<compact>),             method("submit", call<submit>),
       method("cancel", call<cancel>),               method("grant", call<grant>),
       method("report", call<report>),

@@ -35,6 +35,16 @@ Napi::Object makePages(Napi::Env env, const PoolPages& pages) {
   return made;
 }
 
+Napi::Object makeQuarantine(Napi::Env env, const QuarantineReport& quarantine) {
+  Napi::Array violations = Napi::Array::New(env);
+  for (const std::string& sentence : quarantine.violations) violations.Set(violations.Length(), sentence);
+  Napi::Object made = Napi::Object::New(env);
+  made.Set("blocks", static_cast<double>(quarantine.blocks));
+  made.Set("sessions", static_cast<double>(quarantine.sessions));
+  made.Set("violations", violations);
+  return made;
+}
+
 Napi::Object makeCompaction(Napi::Env env, const CompactionReport& compaction) {
   Napi::Object made = Napi::Object::New(env);
   made.Set("slices", static_cast<double>(compaction.slices));
@@ -80,6 +90,7 @@ Napi::Object makeReport(Napi::Env env, const EngineReport& report) {
   made.Set("blocksOwned", static_cast<double>(report.blocksOwned));
   made.Set("blocksCapacity", static_cast<double>(report.blocksCapacity));
   made.Set("pages", makePages(env, report.pages));
+  made.Set("quarantine", makeQuarantine(env, report.quarantine));
   made.Set("compaction", makeCompaction(env, report.compaction));
   made.Set("eviction", makeEviction(env, report.eviction));
   made.Set("prefix", makePrefix(env, report.prefix));

@@ -84,7 +84,7 @@ void Engine::State::tidyWhenIdle(std::unique_lock<std::mutex>& lock) {
  */
 void Engine::State::recoverCapacity() {
   BlockPool& pool = cache->pool();
-  if (pool.capacity() == pool.total()) return;
+  if (pool.capacity() == pool.total() - pool.quarantined()) return;
   if (nextCapacityTry == 0) nextCapacityTry = step + kCapacityTry;
   if (!scheduler->isShort() && step < nextCapacityTry) return;
   nextCapacityTry = 0;

@@ -56,8 +56,9 @@ RequestId Engine::submit(SessionId id, RequestSpec spec) {
   Session& session = state_->requireSession(id);
   state_->requireIdle(session);
   const int32_t blockSize = state_->options.blockSize;
+  const BlockPool& pool = state_->cache->pool();
   validateRequest(spec, {state_->spec.vocabularySize, state_->spec.sampledVocabulary, state_->spec.contextLength,
-                         blockSize, state_->cache->pool().total()});
+                         blockSize, pool.total() - pool.quarantined()});
   requireWithinQuota(session, spec, state_->cache->shape());
   auto request = std::make_unique<Request>();
   request->session = id;
@@ -145,7 +146,9 @@ void Engine::State::requireOpen() const {
 
 Session& Engine::State::requireSession(SessionId id) {
   if (Session* session = sessions->find(id)) return *session;
-  if (std::find(reaped.begin(), reaped.end(), id) != reaped.end()) throw leaseExpired(id);
+  for (const auto& [session, error] : ended) {
+    if (session == id) throw error;
+  }
   if (sessions->wasCreated(id)) {
     throw Error(ErrorCode::kDisposed, "session " + std::to_string(id) + " was disposed; create another");
   }
@@ -178,13 +181,14 @@ void Engine::State::finish(Request& request, FinishReason reason, const Error* e
 
   scheduler->remove(request);
   std::erase(timed, &request);
-  if (Session* session = sessions->find(request.session)) {
-    sessions->trim(*session, inFlight);
-    endRequest(*session);
-  }
   const RequestId id = request.id;
+  const SessionId holder = request.session;
   requests.erase(id);
   allocator->trace().ownerEnded({OwnerKind::kRequest, id});
+  guarded([&] {
+    if (Session* const session = sessions->find(holder)) sessions->trim(*session, inFlight);
+  });
+  if (Session* const session = sessions->find(holder)) endRequest(*session);
 }
 
 void Engine::State::checkAll() const {

@@ -38,6 +38,7 @@ struct EngineTesting {
   size_t pinnedSpare = 0;         // region pinned may hold as much beyond its plan, in buffers that are kept
   uint64_t checkSteps = 0;        // every so many steps all invariants are checked
   bool neverPlan = false;         // no step is ever planned
+  bool mayPlant = false;          // plantViolation
   bool fakeClock = false;         // time stands still until advanceClock
   int32_t idleMilliseconds = 1000;  // without a request, until KV pages without a block and kept buffers go back
 };
@@ -109,6 +110,13 @@ struct SchedulerReport {
   uint64_t stalls = 0;       // times that one waited a step so that another can end; guaranteed admission alone
 };
 
+/** Blocks that tables and lists did not agree about, which would be a bug of ours. */
+struct QuarantineReport {
+  int64_t blocks = 0;                   // out of circulation
+  uint64_t sessions = 0;                // that ended for it
+  std::vector<std::string> violations;  // the last 16, in words
+};
+
 /** What moving KV blocks together has done since the load. */
 struct CompactionReport {
   uint64_t slices = 0;             // pauses of the engine
@@ -129,6 +137,7 @@ struct EngineReport {
   int64_t blocksTotal = 0, blocksFree = 0, blocksOwned = 0, blocksInFlight = 0;  // owned: by sessions
   int64_t blocksCapacity = 0;  // below the total after the device refused a page
   PoolPages pages;
+  QuarantineReport quarantine;
   CompactionReport compaction;
   EvictionReport eviction;
   PrefixReport prefix;
@@ -189,6 +198,12 @@ class Engine {
    */
   void disposeSession(SessionId session, std::function<void()> whenReusable = nullptr);
 
+  /**
+   * A broken invariant on purpose, of an engine loaded with `mayPlant`: the last block of `session` stands in the table
+   * of `other` too, in place of its own ("double"), or the first one is free ("freed") or listed as in flight
+   * ("listed") while the session holds it.
+   */
+  void plantViolation(const std::string& kind, SessionId session, SessionId other);
   /** Of an engine that was loaded with a fake clock. */
   void advanceClock(int64_t nanoseconds);
 
@@ -235,7 +250,8 @@ class Engine {
   const MemoryPlan& plan() const;
   /**
    * Throws kInternal when an invariant (pool, sessions, promises, ledger, allocator) is broken, or was when the
-   * engine last went idle, when nothing ran that could, or when `dispose` left memory behind; else kDisposed once disposed.
+   * engine last went idle and no quarantine of blocks could mend it, when nothing ran that could, or when `dispose` left
+   * memory behind; else kDisposed once disposed.
    */
   void check() const;
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -58,12 +59,15 @@ struct Engine::State {
   std::string pressureReason;
   std::vector<Allocation> planted;    // EngineTesting::leakBytes
   std::optional<Error> failure;       // of the device: nothing runs any more
-  std::string violation;              // first broken invariant found by the engine thread
+  std::string violation;              // first broken invariant that could not be mended
+  QuarantineReport quarantine;
+  bool mending = false;
+  uint64_t mends = 0;                 // times that blocks were put into quarantine
   int64_t hostNanoseconds = 0;        // of the engine thread, outside the device's work
   CompactionReport compaction;
   std::vector<Request*> timed;        // those with limits on their stages
   std::set<SessionId> leased;         // sessions with a lease
-  std::deque<SessionId> reaped;       // the last whose lease ran out
+  std::deque<std::pair<SessionId, Error>> ended;  // the last that ended by themselves, and why
   int64_t nextExpiry = StageTimer::kNever;  // no deadline comes before
   std::vector<std::function<void()>> compactions;  // asked for: whom to tell when it is done
   uint64_t nextCapacityTry = 0;       // step at which a lowered capacity of the pool is tried again
@@ -90,7 +94,9 @@ struct Engine::State {
   bool startStep(StepPlan& started);
   StepPlan planStep();
   void bookStep(const StepPlan& booked);
+  void bookSequence(Request& request, const PlannedSequence& planned, int32_t row);
   void accept(Request& request, int32_t row);
+  void failEach(const std::vector<RequestId>& requests, const Error& error);
   void failAll(const Error& error);
   void tell(std::unique_lock<std::mutex>& lock);
   void sleep(std::unique_lock<std::mutex>& lock);
@@ -98,6 +104,7 @@ struct Engine::State {
   // life_cycle.cc
   void expire();
   void reap(SessionId session);
+  void rememberEnd(SessionId session, const Error& error);
   /** The one way out of any session: ends its request, takes every block off it. */
   void release(Session& session, FinishReason reason, const Error* error = nullptr);
   void expectExpiry(int64_t deadline);
@@ -106,6 +113,11 @@ struct Engine::State {
   void beginLease(Session& session, const LeaseTerms& terms);
   void beginTimers(Request& request, Session& session);
   void endRequest(Session& session);
+
+  // quarantine.cc
+  bool mend();
+  bool quarantineBlocks();
+  void guarded(const std::function<void()>& giveBack);
 
   // watchdog.cc
   void watchProgress();

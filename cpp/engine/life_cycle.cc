@@ -8,7 +8,7 @@ namespace octavo {
 namespace {
 
 constexpr int64_t kMillisecond = 1000000;
-constexpr size_t kReapedRemembered = 4096;
+constexpr size_t kEndsRemembered = 4096;
 
 Stage stageOf(const Request& request) {
   if (!request.wasAdmitted) return Stage::kQueue;
@@ -63,26 +63,36 @@ void Engine::State::expire() {
     if (deadline <= now) silent.push_back(id);
     else nextExpiry = std::min(nextExpiry, deadline);
   }
-  for (const RequestId id : late) {
-    const Error error = timedOut(*requests.at(id));
-    finish(*requests.at(id), FinishReason::kFailed, &error);
+  for (const RequestId id : late) {  // the end of one may have been that of another
+    const auto request = requests.find(id);
+    if (request == requests.end()) continue;
+    const Error error = timedOut(*request->second);
+    finish(*request->second, FinishReason::kFailed, &error);
   }
   for (const SessionId id : silent) reap(id);
 }
 
 void Engine::State::reap(SessionId id) {
+  Session* const session = sessions->find(id);
+  if (!session) return;
   const Error error = leaseExpired(id);
-  release(*sessions->find(id), FinishReason::kFailed, &error);
-  reaped.push_back(id);
-  if (reaped.size() > kReapedRemembered) reaped.pop_front();
+  release(*session, FinishReason::kFailed, &error);
+  rememberEnd(id, error);
+}
+
+void Engine::State::rememberEnd(SessionId id, const Error& error) {
+  ended.emplace_back(id, error);
+  if (ended.size() > kEndsRemembered) ended.pop_front();
 }
 
 void Engine::State::release(Session& session, FinishReason reason, const Error* error) {
   const SessionId id = session.id;
   const auto request = requests.find(session.request);
-  if (request != requests.end()) finish(*request->second, reason, error);
   leased.erase(id);
-  sessions->remove(session, inFlight);
+  if (request != requests.end()) finish(*request->second, reason, error);
+  guarded([&] {
+    if (Session* const left = sessions->find(id)) sessions->remove(*left, inFlight);
+  });
   allocator->trace().ownerEnded({OwnerKind::kSession, id});
   notify();  // others may wait for these blocks
 }

@@ -51,6 +51,8 @@ EngineReport Engine::lockedReport() const {
   report.blocksInFlight = pool.inFlight();
   report.blocksCapacity = pool.capacity();
   report.pages = pool.pages();
+  report.quarantine = state_->quarantine;
+  report.quarantine.blocks = pool.quarantined();
   report.compaction = state_->compaction;
   report.eviction = state_->sessions->evicted();
   report.blockBytes = pool.blockBytes();

@@ -65,8 +65,8 @@ void SessionTable::relocate(const std::vector<BlockMove>& moves) {
     std::vector<uint64_t> holders = prefix_.relocate(move.from, move.to);
     if (holders.empty() && move.owner.kind == OwnerKind::kSession) holders.push_back(move.owner.id);
     for (const uint64_t holder : holders) {
-      std::vector<BlockId>& blocks = find(holder)->blocks;
-      *std::find(blocks.begin(), blocks.end(), move.from) = move.to;
+      Session* const session = find(holder);  // none lists a block that nobody holds any more: check() says so
+      if (session) std::replace(session->blocks.begin(), session->blocks.end(), move.from, move.to);
     }
     std::swap(runningOn_[move.from], runningOn_[move.to]);
   }

@@ -32,6 +32,14 @@ struct Session {
   int64_t created = 0;           // by the engine's clock
 };
 
+/** A block that tables, lists and pool do not agree about, and the sessions that hold it, should, or did last. */
+struct BlockViolation {
+  BlockId block = -1;
+  Owner owner;                   // as the pool has it, the last one
+  std::string problem;           // "is listed by session 5, …"
+  std::vector<SessionId> sessions;
+};
+
 /** What sessions stand on. */
 struct SessionSettings {
   int32_t blockSize = 0;
@@ -122,6 +130,17 @@ class SessionTable {
   /** Throws kInternal when tables, tokens, the prefix cache and the pool disagree. */
   void check() const;
 
+  // session_violations.cc
+  /** All blocks that are not held as they should be, by id. O(pool + listings). */
+  std::vector<BlockViolation> violations() const;
+  /**
+   * Takes such blocks out of circulation: no table, list or cache has them any more. Sessions that held one have lost
+   * its place in their table and all their tokens; they must be removed. Throws what BlockPool::quarantine throws.
+   */
+  void isolate(const std::vector<BlockViolation>& violations);
+  /** A fault on purpose, for tests: the last block of this session becomes that of another's too, in place of its own. */
+  void plantDouble(const Session& session, Session& other);
+
  private:
   std::vector<Session*> reclaimable(bool idle) const;
   size_t baseBlocks(const Session& session) const;
@@ -142,6 +161,10 @@ class SessionTable {
   void countRunning(const Session& session, size_t firstBlock, int change);
   void replace(Session& session, size_t index, BlockId block);
   void checkSession(const Session& session, std::vector<int32_t>& running) const;
+  std::vector<SessionId> rightfulHolders(BlockId block, const BlockPool::Record& record) const;
+  std::string problemOf(BlockId block, const BlockPool::Record& record) const;
+  std::vector<BlockViolation> withListers(std::map<BlockId, BlockViolation> found) const;
+  void recountRunning();
 
   BlockPool& pool_;
   SessionSettings settings_;

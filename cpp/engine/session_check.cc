@@ -35,6 +35,9 @@ void SessionTable::checkSession(const Session& session, std::vector<int32_t>& ru
 }
 
 void SessionTable::check() const {
+  for (const BlockViolation& violation : violations()) {
+    throw Error(ErrorCode::kInternal, "KV block " + std::to_string(violation.block) + " " + violation.problem);
+  }
   prefix_.check();
   int64_t owned = prefix_.cached(), listed = 0;
   std::vector<int32_t> running(runningOn_.size());

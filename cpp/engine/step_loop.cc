@@ -23,6 +23,16 @@ Error currentError() {
   }
 }
 
+/** What a request is told that does not fit alone any more. */
+Error outgrown(const BlockPool& pool) {
+  const int64_t quarantined = pool.quarantined();
+  const std::string lost = quarantined == 0 ? "" : ", " + std::to_string(quarantined) + " more are in quarantine,";
+  return {ErrorCode::kOutOfMemory, "the device had no memory left for more KV: the pool shrank to " +
+                                       std::to_string(pool.capacity()) + " of " + std::to_string(pool.total()) +
+                                       " blocks," + lost + " fewer than this request needs; close what else uses the "
+                                       "device, try again later, or ask for less"};
+}
+
 void injectFaults(const EngineTesting& testing, uint64_t step) {
   const auto pause = std::chrono::microseconds(testing.stepMicroseconds);
   if (pause.count() > 0) std::this_thread::sleep_for(pause);
@@ -89,7 +99,8 @@ bool Engine::State::startStep(StepPlan& started) {
     }
     runner->seal();
   } catch (...) {
-    failAll(currentError());
+    const Error error = currentError();
+    if (error.code() != ErrorCode::kInternal || !mend()) failAll(error);
     return false;
   }
   inFlight = step = started.step;
@@ -100,44 +111,55 @@ bool Engine::State::startStep(StepPlan& started) {
 StepPlan Engine::State::planStep() {
   BlockPool& pool = cache->pool();
   for (;;) {
+    const uint64_t mendsBefore = mends;
     const int64_t capacity = pool.capacity();
     StepPlan planned = scheduler->plan(step + 1, inFlight, clock->now());
     const bool shrank = pool.capacity() < capacity;
-    const Error outgrown(ErrorCode::kOutOfMemory,
-                         "the device had no memory left for more KV: the pool shrank to " +
-                             std::to_string(pool.capacity()) + " of " + std::to_string(pool.total()) +
-                             " blocks, fewer than this request needs; close what else uses the device, try again "
-                             "later, or ask for less");
-    for (const RequestId id : planned.refused) finish(*requests.at(id), FinishReason::kFailed, &outgrown);
-    if (!shrank && planned.refused.empty() && !planned.starved.empty() && pool.inFlight() == 0) {
-      const Error error(ErrorCode::kInternal, "the KV blocks promised to this request were not there");
-      for (const RequestId id : planned.starved) finish(*requests.at(id), FinishReason::kFailed, &error);
+    failEach(planned.refused, outgrown(pool));
+    if (!shrank && planned.refused.empty() && pool.inFlight() == 0) {
+      failEach(planned.starved, {ErrorCode::kInternal, "the KV blocks promised to this request were not there"});
     }
-    // Refused ones may be in the plan, and after a loss of capacity others must be parked first.
-    if (planned.refused.empty() && !(shrank && planned.sequences.empty())) return planned;
+    // Those who ended may be in the plan, and after a loss of capacity others must be parked first.
+    const bool stands = planned.refused.empty() && mends == mendsBefore;
+    if (stands && !(shrank && planned.sequences.empty())) return planned;
+  }
+}
+
+void Engine::State::failEach(const std::vector<RequestId>& ids, const Error& error) {
+  for (const RequestId id : ids) {
+    const auto request = requests.find(id);
+    if (request != requests.end()) finish(*request->second, FinishReason::kFailed, &error);
   }
 }
 
 /** The step is done on the device: its fence has passed, its tokens are the sessions' and the callers'. */
 void Engine::State::bookStep(const StepPlan& booked) {
   inFlight = 0;
-  cache->pool().passFence(booked.step);
+  guarded([&] { cache->pool().passFence(booked.step); });
   int32_t row = 0;
   for (const PlannedSequence& planned : booked.sequences) {
     const int32_t ownRow = planned.logits == LogitsWanted::kLast ? row++ : -1;
     const auto found = requests.find(planned.request);
     if (found == requests.end()) continue;  // cancelled, or its session disposed, meanwhile
-    Request& request = *found->second;
-    Session& session = *sessions->find(request.session);
-    for (int32_t index = 0; index < planned.count; ++index) {
-      session.tokens.push_back(request.token(planned.start + index));
+    try {
+      bookSequence(*found->second, planned, ownRow);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kInternal || !mend()) throw;
+      failEach({planned.request}, error);  // if it has not ended by that
     }
-    if (!request.spec.score) sessions->publish(session, inFlight);
-    if (ownRow >= 0) {
-      accept(request, ownRow);
-    } else if (request.spec.score && planned.start + planned.count == request.promptTokens()) {
-      finish(request, FinishReason::kLength);
-    }
+  }
+}
+
+void Engine::State::bookSequence(Request& request, const PlannedSequence& planned, int32_t row) {
+  Session& session = *sessions->find(request.session);
+  for (int32_t index = 0; index < planned.count; ++index) {
+    session.tokens.push_back(request.token(planned.start + index));
+  }
+  if (!request.spec.score) sessions->publish(session, inFlight);
+  if (row >= 0) {
+    accept(request, row);
+  } else if (request.spec.score && planned.start + planned.count == request.promptTokens()) {
+    finish(request, FinishReason::kLength);
   }
 }
 
@@ -173,7 +195,7 @@ void Engine::State::accept(Request& request, int32_t row) {
 /** A step failed as a whole: what the device holds is not to be trusted any more. */
 void Engine::State::failAll(const Error& error) {
   failure.emplace(error);
-  cache->pool().passFence(step);
+  guarded([&] { cache->pool().passFence(step); });
   inFlight = 0;
   while (!requests.empty()) finish(*requests.begin()->second, FinishReason::kFailed, &error);
 }

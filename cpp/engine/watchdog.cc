@@ -41,13 +41,12 @@ void Engine::State::watchProgress() {
               (running.empty() ? "" : "; ") + describe(scheduler->waiting().all());
 }
 
-/** The first thing that is broken is kept; nothing is stopped for it. */
+/** What a quarantine of blocks cannot mend is kept, the first of it; nothing is stopped for it. */
 void Engine::State::lookOver() {
-  if (!violation.empty()) return;
   try {
     checkAll();
   } catch (const Error& error) {
-    violation = error.what();
+    if (!mend() && violation.empty()) violation = error.what();
   }
 }
 

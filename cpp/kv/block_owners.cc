@@ -7,7 +7,7 @@ namespace octavo {
 
 int64_t BlockPool::owned() const {
   const std::lock_guard lock(mutex_);
-  return live() - static_cast<int64_t>(inFlight_.size());
+  return live() - static_cast<int64_t>(inFlight_.size()) - quarantined_;
 }
 
 int64_t BlockPool::ownedBy(Owner owner) const {

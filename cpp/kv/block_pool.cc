@@ -38,6 +38,7 @@ BlockPool::BlockPool(Ledger& ledger, PageRange& pages, int64_t blocks, size_t bl
 BlockPool::~BlockPool() {
   try {
     std::vector<BlockId> held;
+    endQuarantine();
     for (BlockId id = 0; id < total_; ++id) {
       if (blocks_[id].state != State::kOwned) continue;
       held.assign(1, id);
@@ -196,18 +197,34 @@ void BlockPool::passFence(uint64_t step) {
   passed_ = std::max(passed_, step);
   const auto waiting = std::partition(inFlight_.begin(), inFlight_.end(),
                                       [this](BlockId id) { return blocks_[id].fence > passed_; });
-  const int64_t count = inFlight_.end() - waiting;
-  if (count > 0) {
-    ledger_.transfer(Region::kKv, kEngine, kInFlightTag, kEngine, kFreeTag, count * blockBytes(), count);
-    std::for_each(waiting, inFlight_.end(), [this](BlockId id) { setFree(id); });
+  const auto landed = std::span(waiting, inFlight_.end());
+  if (!landed.empty()) {
+    land(landed);
     inFlight_.erase(waiting, inFlight_.end());
   }
   trimSlowly();
 }
 
+/** In-flight blocks become free; leaves everything as it was when it throws. */
+void BlockPool::land(std::span<const BlockId> blocks) {
+  size_t moved = 0;
+  try {
+    for (const BlockId id : blocks) {
+      if (blocks_[id].state != State::kInFlight) fail(id, "is on the list of those in flight");
+      blocks_[id].state = State::kFree;
+      ++moved;
+    }
+    ledger_.transfer(Region::kKv, kEngine, kInFlightTag, kEngine, kFreeTag, blocks.size() * blockBytes(), blocks.size());
+  } catch (...) {
+    for (const BlockId id : blocks.first(moved)) blocks_[id].state = State::kInFlight;
+    throw;
+  }
+  for (const BlockId id : blocks) pages_.vacate(id);
+}
+
 int64_t BlockPool::capacity() const {
   const std::lock_guard lock(mutex_);
-  return capacity_;
+  return capacity_ - quarantined_;
 }
 
 void BlockPool::raiseCapacity(size_t freeBytes) {

@@ -1,9 +1,10 @@
-// Uniform KV blocks on pages: free, owned by a session, or in flight until a fence.
+// Uniform KV blocks on pages: free, owned by a session, in flight until a fence, or in quarantine for good.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,8 @@ struct PoolPages {
  * Hands out block ids. Pages are mapped when a block on them is taken, and given back when no live block is on them
  * and they were not needed for a while. The ledger shows free blocks on mapped pages as (engine, "kv.free"), owned
  * ones as (session, "kv.blocks"), those that the engine owns as (engine, "kv.cached"), released ones whose fence has
- * not passed as (engine, "kv.inFlight"), and what of the mapped pages is in no whole block as (engine, "kv.padding"),
- * whose count is that of the pages.
+ * not passed as (engine, "kv.inFlight"), those that nobody gets any more as (engine, "kv.quarantine"), and what of the
+ * mapped pages is in no whole block as (engine, "kv.padding"), whose count is that of the pages.
  * Thread-safe. Invariant: free + owned + in flight = capacity; their pages are mapped. One pool a ledger.
  */
 class BlockPool {
@@ -66,7 +67,10 @@ class BlockPool {
   /** Who should give blocks up, and how many; candidates as EvictionPlanner takes them, of live blocks alone. */
   EvictionPlan planEviction(const std::vector<EvictionCandidate>& candidates, int64_t wanted,
                             EvictionPolicy policy) const;
-  /** Makes in-flight blocks with fence ≤ `step` reusable, and gives back a few pages that were not needed lately. */
+  /**
+   * Makes in-flight blocks with fence ≤ `step` reusable, and gives back a few pages that were not needed lately. Throws
+   * kInternal naming the block when one that is not in flight is listed among them.
+   */
   void passFence(uint64_t step);
 
   /** Gives cached pages back until at most `keep` are left; the device must be idle. Returns how many went. */
@@ -83,7 +87,7 @@ class BlockPool {
 
   /** The blocks that the pool was made for. */
   int64_t total() const { return total_; }
-  /** What can be held at once: the total, less after the device refused a page. */
+  /** What can be held at once: the total without quarantine, less after the device refused a page. */
   int64_t capacity() const;
   /** After a refusal: the device has so many bytes free again. */
   void raiseCapacity(size_t freeBytes);
@@ -92,11 +96,31 @@ class BlockPool {
   int64_t owned() const;
   int64_t ownedBy(Owner owner) const;
   bool isOwnedBy(BlockId block, Owner owner) const;
+
+  enum class State : uint8_t { kFree, kOwned, kInFlight, kQuarantined };
+  /** What the pool knows of a block. */
+  struct Record {
+    State state = State::kFree;
+    Owner owner;         // the last one
+    int32_t listed = 0;  // times on the list of those in flight
+  };
+  /** Of every block, by id. O(total). */
+  std::vector<Record> records() const;
+  /**
+   * Takes a block out of circulation for good, whatever it was and whoever holds it: its pages stay mapped and it is
+   * handed out no more, until the pool ends. Throws kOutOfMemory when it has no page and gets none; always safe twice.
+   */
+  void quarantine(BlockId block);
+  /** Blocks in quarantine. */
+  int64_t quarantined() const;
+  /** A fault on purpose, for tests: an owned block becomes free, or is listed as in flight too, behind its owner's back. */
+  enum class Fault : uint8_t { kFreed, kListed };
+  void plant(BlockId block, Fault fault);
   size_t blockBytes() const { return pages_.blockBytes(); }
   PoolPages pages() const;
   /** Neighbouring blocks of one state and owner. */
   struct Run { BlockId first = 0; int64_t blocks = 0; const char* state = "free"; Owner owner; };
-  /** All blocks, by id: "free", "owned", "cached" (the engine's), or "inFlight" with the last owner. O(total). */
+  /** All by id: "free", "owned", "cached" (the engine's), "inFlight" or "quarantine" with the last owner. O(total). */
   std::vector<Run> runs() const;
   /** Pages that have memory, in order. */
   std::vector<PageRuns::Run> mappedRuns() const;
@@ -104,7 +128,6 @@ class BlockPool {
   void check() const;
 
  private:
-  enum class State : uint8_t { kFree, kOwned, kInFlight };
   struct Block { State state = State::kFree; Owner owner; uint64_t fence = 0; };  // owner: the last one
 
   /** Blocks [first, end) that lie on pages of their own; how many of them are live. */
@@ -117,6 +140,8 @@ class BlockPool {
   int64_t unmapCached(int64_t most);
   void trimSlowly();
   void setFree(BlockId id);
+  void land(std::span<const BlockId> blocks);
+  void endQuarantine();
   int64_t live() const { return pages_.liveBlocks(); }
   std::vector<BlockMove> planMoves(int64_t most, bool mayMap);
   std::vector<BlockMove> planLargeMoves(int64_t most, bool mayMap);
@@ -153,6 +178,7 @@ class BlockPool {
   std::vector<Block> blocks_;
   std::vector<BlockId> inFlight_;
   std::map<Owner, int64_t> owned_;  // zeros may stay
+  int64_t quarantined_ = 0;
   uint64_t passed_ = 0;             // the last fence passed
   // The most pages used in this window of fences and in the one before: so many stay mapped.
   int64_t usedPeak_ = 0, usedPeakBefore_ = 0;

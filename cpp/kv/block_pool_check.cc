@@ -21,7 +21,7 @@ void BlockPool::fail(BlockId id, const std::string& problem) const {
   if (id < 0 || id >= total_) {
     message += ": the pool has " + std::to_string(total_) + " blocks";
   } else {
-    const char* const states[] = {"free", "owned", "in flight"};
+    const char* const states[] = {"free", "owned", "in flight", "in quarantine"};
     const Block& block = blocks_[id];
     message += std::string(": it is ") + states[static_cast<size_t>(block.state)] + ", last owner " +
                ownerKindName(block.owner.kind) + " " + std::to_string(block.owner.id);
@@ -40,12 +40,15 @@ void BlockPool::checkBlocks() const {
   std::vector<bool> seen(static_cast<size_t>(total_), false);
   checkInFlight(seen);
   std::map<Owner, int64_t> counted;
+  int64_t quarantined = 0;
   for (BlockId id = 0; id < total_; ++id) {
     const State state = blocks_[id].state;
     if (state == State::kInFlight && !seen[id]) fail(id, "is on no list");
     if (pages_.isLive(id) != (state != State::kFree)) fail(id, "is counted otherwise by its pages");
     if (state == State::kOwned) ++counted[blocks_[id].owner];
+    quarantined += state == State::kQuarantined ? 1 : 0;
   }
+  if (quarantined != quarantined_) disagree("blocks in quarantine", quarantined, quarantined_);
   if (live() > capacity_ || capacity_ > total_) disagree("live blocks within the capacity", live(), capacity_);
   for (const auto& [owner, blocks] : owned_) {
     if (counted[owner] == blocks) continue;
@@ -72,6 +75,7 @@ void BlockPool::checkLedger() const {
   const auto inFlight = static_cast<int64_t>(inFlight_.size());
   checkLine(kEngine, kFreeTag, backedFree, static_cast<size_t>(backedFree) * blockBytes(), lines);
   checkLine(kEngine, kInFlightTag, inFlight, static_cast<size_t>(inFlight) * blockBytes(), lines);
+  checkLine(kEngine, kQuarantineTag, quarantined_, static_cast<size_t>(quarantined_) * blockBytes(), lines);
   const int64_t held = pages_.elastic() ? pages_.mappedPages() : pages_.pages();
   const size_t padding = static_cast<size_t>(held) * kPageBytes - pages_.backedBlocks() * blockBytes();
   checkLine(kEngine, kPageTag, held, padding, lines);

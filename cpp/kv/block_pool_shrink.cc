@@ -84,8 +84,8 @@ bool BlockPool::canEmpty(int64_t page, std::vector<BlockId>& leaving) const {
 bool BlockPool::canEmpty(const BlockGroup& group, std::vector<BlockId>& leaving) const {
   leaving.clear();
   for (BlockId id = group.first; id < group.end; ++id) {
-    if (blocks_[id].state == State::kInFlight) return false;
     if (blocks_[id].state == State::kOwned) leaving.push_back(id);
+    else if (blocks_[id].state != State::kFree) return false;
   }
   return !leaving.empty();
 }

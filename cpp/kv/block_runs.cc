@@ -3,6 +3,20 @@
 
 namespace octavo {
 
+namespace {
+
+const char* stateName(BlockPool::State state, const Owner& owner) {
+  switch (state) {
+    case BlockPool::State::kFree: return "free";
+    case BlockPool::State::kOwned: return owner == kEngine ? "cached" : "owned";
+    case BlockPool::State::kInFlight: return "inFlight";
+    case BlockPool::State::kQuarantined: return "quarantine";
+  }
+  return "free";
+}
+
+}  // namespace
+
 std::vector<BlockPool::Run> BlockPool::runs() const {
   const std::lock_guard lock(mutex_);
   std::vector<Run> runs;
@@ -10,8 +24,7 @@ std::vector<BlockPool::Run> BlockPool::runs() const {
     const Block& block = blocks_[id];
     const bool isFree = block.state == State::kFree;
     const Owner owner = isFree ? Owner{} : block.owner;
-    const char* const owned = owner == kEngine ? "cached" : "owned";
-    const char* const state = isFree ? "free" : block.state == State::kOwned ? owned : "inFlight";
+    const char* const state = stateName(block.state, owner);
     const bool continues = !runs.empty() && runs.back().state == state && runs.back().owner == owner;
     if (!continues) runs.push_back({id, 0, state, owner});
     ++runs.back().blocks;

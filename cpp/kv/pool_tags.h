@@ -12,6 +12,7 @@ inline const std::string kFreeTag = "kv.free";
 inline const std::string kOwnedTag = "kv.blocks";
 inline const std::string kCachedTag = "kv.cached";
 inline const std::string kInFlightTag = "kv.inFlight";
+inline const std::string kQuarantineTag = "kv.quarantine";
 
 /** Of blocks that somebody owns: the engine owns those that are kept to be found again. */
 inline const std::string& ownedTag(const Owner& owner) { return owner == kEngine ? kCachedTag : kOwnedTag; }

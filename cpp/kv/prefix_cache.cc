@@ -184,6 +184,21 @@ std::vector<uint64_t> PrefixCache::relocate(BlockId from, BlockId to) {
   return entry.holders;
 }
 
+std::vector<uint64_t> PrefixCache::holdersOf(BlockId block) const {
+  const Entry* const entry = find(block);
+  return entry ? entry->holders : std::vector<uint64_t>();
+}
+
+void PrefixCache::strike(BlockId block) {
+  const auto found = entries_.find(block);
+  if (found == entries_.end()) return;
+  Entry* const entry = &found->second;
+  std::erase_if(ordinary_, [entry](const Entry* kept) { return kept == entry; });
+  std::erase_if(retained_, [entry](const Entry* kept) { return kept == entry; });
+  std::erase_if(byHash_, [entry](const auto& listed) { return listed.second == entry; });
+  entries_.erase(found);
+}
+
 void PrefixCache::countQuery(size_t promptTokens, size_t sessionTokens, size_t hitTokens) {
   ++report_.queries;
   report_.queryTokens += promptTokens;

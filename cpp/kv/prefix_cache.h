@@ -115,6 +115,11 @@ class PrefixCache {
   void countCopy() { ++report_.copied; }
   PrefixReport report() const;
 
+  /** Who holds a block that is known here, its owner first. */
+  std::vector<uint64_t> holdersOf(BlockId block) const;
+  /** Forgets a block, whoever holds it, whatever else is wrong with it; the pool is not told. O(cached). */
+  void strike(BlockId block);
+
   /** Holders of all blocks known here together. */
   int64_t holders() const;
   /** Throws kInternal naming the block when the session does not hold it, under that hash if one is given. */

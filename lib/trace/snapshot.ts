@@ -57,9 +57,9 @@ export interface SnapshotEvent {
 export interface SnapshotBlock {
   address: number
   bytes: number
-  /** 'free', 'owned', 'cached' and 'inFlight' are KV blocks. */
-  state: 'allocated' | 'freeRequested' | 'free' | 'owned' | 'cached' | 'inFlight'
-  /** Of 'inFlight': the last one. null: nobody's. */
+  /** 'free', 'owned', 'cached', 'inFlight' and 'quarantine' are KV blocks. */
+  state: 'allocated' | 'freeRequested' | 'free' | 'owned' | 'cached' | 'inFlight' | 'quarantine'
+  /** Of 'inFlight' and 'quarantine': the last one. null: nobody's. */
   owner: SnapshotOwner | null
   tag: string | null
   /** Neighbouring KV blocks of the same owner and state are one entry. */

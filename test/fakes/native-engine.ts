@@ -53,6 +53,8 @@ export class FakeNativeEngine implements NativeEngine {
 
   advanceClock(): void {}
 
+  plantViolation(): void {}
+
   forkSession(): number {
     return this.#nextSession++
   }
@@ -96,6 +98,7 @@ export class FakeNativeEngine implements NativeEngine {
       blocksInFlight: 0,
       blocksCapacity: 0,
       pages: { mapped: 0, used: 0, packed: 0, mappedBytes: 0, liveBytes: 0, stuckBytes: 0 },
+      quarantine: { blocks: 0, sessions: 0, violations: [] },
       compaction: {
         slices: 0,
         moves: 0,

@@ -54,6 +54,7 @@ const native: NativeReport = {
     liveBytes: 96,
     stuckBytes: 2 ** 21 - 96,
   },
+  quarantine: { blocks: 2, sessions: 1, violations: ['KV block 9 is free'] },
   compaction: {
     slices: 2,
     moves: 3,
@@ -150,6 +151,7 @@ describe('memoryReport', () => {
         stuckBytes: 2 ** 21 - 96,
         pinning: 2 ** 22 / 96,
       },
+      quarantine: { blocks: 2, bytes: 64, sessions: 1, violations: ['KV block 9 is free'] },
       compaction: {
         slices: 2,
         moves: 3,
