@@ -8,7 +8,6 @@ import type { Model } from './model.js'
 import { readEngineOptions, type EngineOptions } from './options/engine-options.js'
 import type { Prompt } from './options/generate-options.js'
 import { readPlanOptions, type PlanOptions } from './options/plan-options.js'
-import { checkPromptLength } from './options/generate-settings.js'
 import { readSessionOptions, type SessionOptions } from './options/session-options.js'
 import { invalid, isPath, OptionReader } from './options/reader.js'
 import { memoryPlan, type MemoryPlan } from './plan.js'
@@ -197,8 +196,7 @@ export class Engine {
     const signal = new OptionReader<LogitsOptions>(options, { signal: true }).signal('signal')
     const { native, requests, text, limits } = this.#state
     this.#state.assertOpen()
-    const ids = promptIds(prompt, text, limits.vocabularySize)
-    checkPromptLength(ids.length, limits.contextLength, limits)
+    const ids = promptIds(prompt, text, limits)
     const session = this.createSession()
     try {
       const columns = limits.vocabularySize

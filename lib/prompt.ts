@@ -1,12 +1,14 @@
 /** Prompts and messages become token ids. */
 import { OctavoError } from './errors.js'
 import type { ChatOptions, Prompt } from './options/generate-options.js'
+import { checkPromptLength } from './options/generate-settings.js'
+import type { ModelLimits } from './options/model-limits.js'
 import { invalid } from './options/reader.js'
 import type { ChatMessage, ChatTemplateOptions, TextModel } from './text/types.js'
 
 /** A copy: what is checked is what is used, whoever shares the caller's array. */
-function checkedIds(given: ArrayLike<unknown>, vocabularySize: number): Int32Array {
-  const ids = Array.from(given)
+function checkedIds(given: ArrayLike<unknown>, length: number, vocabularySize: number): Int32Array {
+  const ids = Array.from({ length }, (_, i) => given[i])
   ids.forEach((id, i) => {
     if (Number.isInteger(id) && (id as number) >= 0 && (id as number) < vocabularySize) return
     throw invalid(`prompt[${i}]`, id, `a token id of this model, 0 to ${vocabularySize - 1}`)
@@ -17,11 +19,15 @@ function checkedIds(given: ArrayLike<unknown>, vocabularySize: number): Int32Arr
 const isIds = (prompt: unknown): prompt is ArrayLike<unknown> =>
   Array.isArray(prompt) || (ArrayBuffer.isView(prompt) && !(prompt instanceof DataView))
 
-/** Throws OCTAVO_NO_TOKENIZER for text without one, OCTAVO_INVALID_ARGUMENT for ids that do not exist or none. */
+/**
+ * Throws OCTAVO_NO_TOKENIZER for text without one, OCTAVO_INVALID_ARGUMENT for ids that do not exist or none,
+ * OCTAVO_CONTEXT_EXCEEDED for more than `most`, before any is looked at.
+ */
 export function promptIds(
   prompt: Prompt,
   text: TextModel | null,
-  vocabularySize: number,
+  limits: ModelLimits,
+  most = limits.contextLength,
 ): Int32Array {
   if (typeof prompt !== 'string' && !isIds(prompt)) {
     throw invalid('prompt', prompt, 'a string, or an array or typed array of token ids')
@@ -33,13 +39,16 @@ export function promptIds(
     )
   }
   const ids = typeof prompt === 'string' ? text!.tokenizer.encode(prompt) : prompt
-  if (ids.length === 0) {
+  const { length } = ids
+  if (length === 0) {
     throw new OctavoError(
       'OCTAVO_INVALID_ARGUMENT',
       'the prompt has no tokens; it needs at least one',
     )
   }
-  return checkedIds(ids, vocabularySize)
+  if (!Number.isSafeInteger(length)) throw invalid('prompt.length', length, 'an integer')
+  checkPromptLength(length, most, limits)
+  return checkedIds(ids, length, limits.vocabularySize)
 }
 
 function checkMessages(messages: unknown): asserts messages is ChatMessage[] {
@@ -83,7 +92,7 @@ export function chatIds(
   }
   const rendered = text.template.render(messages, given)
   const ids = text.tokenizer.encode(rendered, { addSpecialTokens: false })
-  if (ids.length > 0) return checkedIds(ids, vocabularySize)
+  if (ids.length > 0) return checkedIds(ids, ids.length, vocabularySize)
   throw new OctavoError(
     'OCTAVO_INVALID_ARGUMENT',
     'the chat template rendered these messages to nothing',

@@ -34,8 +34,7 @@ import type { ChatMessage, Detokenizer, Tokenizer } from './text/types.js'
 export class Session {
   /** The engine it belongs to. */
   readonly engine: Engine
-  /** As the ledger and `engine.memory().sessions` name it. */
-  readonly id: number
+  readonly #id: number
   readonly #state: EngineState
   readonly #stack: string
   #disposed = false
@@ -46,12 +45,12 @@ export class Session {
     this.engine = engine
     this.#state = state
     try {
-      this.id = create(state.native)
+      this.#id = create(state.native)
     } catch (error) {
       throw fromNative(error)
     }
     this.#stack = creationStack()
-    const { id } = this
+    const id = this.#id
     watch(this, {
       what: `Session ${id}`,
       stack: this.#stack,
@@ -61,6 +60,11 @@ export class Session {
         return true
       },
     })
+  }
+
+  /** As the ledger and `engine.memory().sessions` name it. */
+  get id(): number {
+    return this.#id
   }
 
   /** True after `dispose()`, of the session or its engine. */
@@ -90,7 +94,7 @@ export class Session {
     this.assertOpen()
     const settings = readGenerateOptions(options, this.#state.limits)
     const { text, limits } = this.#state
-    return this.#generation(promptIds(prompt, text, limits.vocabularySize), settings)
+    return this.#generation(promptIds(prompt, text, limits, limits.contextLength - 1), settings)
   }
 
   /**
@@ -136,7 +140,7 @@ export class Session {
    */
   fork(): Session {
     this.assertOpen()
-    return new Session(this.engine, this.#state, (native) => native.forkSession(this.id))
+    return new Session(this.engine, this.#state, (native) => native.forkSession(this.#id))
   }
 
   /**
@@ -146,7 +150,7 @@ export class Session {
   heartbeat(): void {
     this.assertOpen()
     try {
-      this.#state.native.heartbeat(this.id)
+      this.#state.native.heartbeat(this.#id)
     } catch (error) {
       throw fromNative(error)
     }
@@ -155,9 +159,9 @@ export class Session {
   /** What this session holds now. Throws OCTAVO_DISPOSED. */
   memory(): SessionReport {
     this.assertOpen()
-    const report = this.#state.native.report().sessions.find(({ id }) => id === this.id)
+    const report = this.#state.native.report().sessions.find(({ id }) => id === this.#id)
     const nothing = { blocks: 0, blocksOfOthers: 0, bytes: 0, tokens: 0, state: 'idle', place: 0 }
-    return report ?? { id: this.id, ...nothing }
+    return report ?? { id: this.#id, ...nothing }
   }
 
   /**
@@ -169,8 +173,8 @@ export class Session {
     this.#disposed = true
     unwatch(this)
     if (this.#state.disposed) return
-    this.#state.requests.fail(disposedError('session'), this.id)
-    this.#fence = this.#state.native.disposeSession(this.id)
+    this.#state.requests.fail(disposedError('session'), this.#id)
+    this.#fence = this.#state.native.disposeSession(this.#id)
     this.#fence.catch(() => {})
   }
 
@@ -204,7 +208,7 @@ export class Session {
       wantsLogprobs: logprobs !== null,
     }
     const request = { ...sampling, prompt, maxNewTokens, score: false }
-    const parts = { native, requests, session: this.id, request, pieces, signal, owner: this }
+    const parts = { native, requests, session: this.#id, request, pieces, signal, owner: this }
     return new Generation(new GenerateRequest(parts), this.#stack)
   }
 }

@@ -215,8 +215,8 @@ MemoryPlan planMemory(const PlanTarget& target, const ModelSpec& spec, const Wei
                       const EngineOptions& options) {
   MemoryPlan plan = planWeights(target, spec, manifest, options, false);
   if (!target.onHost || !plan.keepFileDType || !plan.misfit()) return plan;
-  MemoryPlan mapped = planWeights(target, spec, manifest, options, true);
-  return mapped.misfit() ? plan : mapped;
+  MemoryPlan mapped = planWeights(target, spec, manifest, options, true);  // what is missing then, is missing
+  return mapped.mappedBytes > 0 ? mapped : plan;
 }
 
 MemoryPlan planAgain(const MemoryPlan& plan, const PlanTarget& target, const ModelSpec& spec,

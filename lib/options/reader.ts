@@ -1,4 +1,5 @@
 /** Reads an options object: unknown names, wrong types and values out of range are refused by name. */
+import { types } from 'node:util'
 import { OctavoError } from '../errors.js'
 import { suggest } from './suggest.js'
 
@@ -41,6 +42,27 @@ export function isArray(value: unknown): value is unknown[] {
   }
 }
 
+/** A signal that can be listened to: not what only has its prototype, nor a proxy. */
+function isSignal(value: unknown): value is AbortSignal {
+  try {
+    return (
+      value instanceof AbortSignal && !types.isProxy(value) && typeof value.aborted === 'boolean'
+    )
+  } catch {
+    return false
+  }
+}
+
+/** What may hold options: a record or an instance of a class, not a value that keeps what it holds elsewhere. */
+export function isBag(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false
+  try {
+    return /^\[object (Object|Module)\]$/.test(Object.prototype.toString.call(value))
+  } catch {
+    return false // a proxy that was revoked
+  }
+}
+
 /** A string that the system takes as a path: NUL would end it early. */
 export const isPath = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && !value.includes('\0')
@@ -80,7 +102,7 @@ export class OptionReader<Options extends object> {
   constructor(options: unknown, known: Record<keyof Options, true>, prefix = '') {
     this.#prefix = prefix === '' ? '' : `${prefix}.`
     if (options === undefined) options = {}
-    if (typeof options !== 'object' || options === null || isArray(options)) {
+    if (!isBag(options)) {
       throw invalid(prefix === '' ? 'options' : prefix, options, 'an object of options')
     }
     for (const name of Object.keys(options)) this.#refuseUnknown(name, Object.keys(known))
@@ -138,7 +160,7 @@ export class OptionReader<Options extends object> {
 
   signal(name: keyof Options & string): AbortSignal | undefined {
     const value = this.#bag[name]
-    if (value === undefined || value instanceof AbortSignal) return value
+    if (value === undefined || isSignal(value)) return value
     throw this.invalid(name, 'an AbortSignal')
   }
 

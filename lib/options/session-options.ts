@@ -1,6 +1,6 @@
 /** What `engine.createSession` accepts, and `timeouts` of one generation. */
 import type { NativeSessionOptions, NativeStages } from '../native.js'
-import { invalid, isArray, OptionReader } from './reader.js'
+import { invalid, isBag, OptionReader } from './reader.js'
 
 /** Bytes of KV that one session may hold. */
 export interface QuotaOptions {
@@ -34,7 +34,7 @@ export interface HeartbeatOptions {
 /** Every field may be left out. */
 export interface SessionOptions {
   /**
-   * Whose it is, any text. Sessions find each other's KV in the prefix cache only where their tenants are equal: how
+   * Whose it is: any text but an empty one. Sessions find each other's KV in the prefix cache only where their tenants are equal: how
    * fast a prompt begins says nothing of what others have asked; and waiting requests are served fairly between
    * tenants. Default: one tenant of all who name none.
    */
@@ -53,9 +53,6 @@ const timeoutNames = { queueMs: true, inferenceMs: true, postMs: true } as const
 const shortAnswers: NativeStages = { queueMs: 1000, inferenceMs: 4000, postMs: 500 }
 const bytes = { min: 1, max: Number.MAX_SAFE_INTEGER }
 const milliseconds = { min: 1, max: 365 * 24 * 3600 * 1000 }
-
-const isBag = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && !isArray(value)
 
 function readQuota(given: unknown): Pick<NativeSessionOptions, 'quotaBase' | 'quotaMax'> {
   if (given === undefined || given === false) return {}
@@ -95,11 +92,17 @@ function readHeartbeat(given: unknown): Pick<NativeSessionOptions, 'heartbeatMs'
   return { heartbeatMs: interval, idleMs: read.integer('idleMs', milliseconds) ?? 2 * interval }
 }
 
+/** Names go to the engine as UTF-8, where all lone surrogates are one character. */
+const isName = (value: unknown): value is string =>
+  typeof value === 'string' && value !== '' && Buffer.from(value).toString() === value
+
 /** Throws OCTAVO_UNKNOWN_OPTION and OCTAVO_INVALID_ARGUMENT. */
 export function readSessionOptions(options: unknown): NativeSessionOptions {
   const read = new OptionReader<SessionOptions>(options, sessionNames)
   const tenant = read.raw('tenant')
-  if (tenant !== undefined && typeof tenant !== 'string') throw read.invalid('tenant', 'a string')
+  if (tenant !== undefined && !isName(tenant)) {
+    throw read.invalid('tenant', 'a string that is not empty and has no lone surrogates')
+  }
   const stages = readTimeouts(read.raw('timeouts'))
   return {
     ...(tenant !== undefined && { tenant }),

@@ -3,7 +3,7 @@ import { types } from 'node:util'
 import { OctavoError } from '../errors.js'
 import type { GenerateOptions } from './generate-options.js'
 import type { ModelLimits } from './model-limits.js'
-import { invalid, isArray, type OptionReader } from './reader.js'
+import { invalid, isArray, isBag, type OptionReader } from './reader.js'
 
 type Reader = OptionReader<GenerateOptions>
 
@@ -16,12 +16,6 @@ function checkId(name: string, id: unknown, vocabularySize: number): number {
 /** Of any realm: a caller's Map may come from a vm context. */
 const isMap = (value: unknown): value is Map<unknown, unknown> => types.isMap(value)
 
-/** A record, not an object that keeps what it holds elsewhere: a Set, a Date, a WeakMap, an array. */
-function isPlainObject(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null) return false
-  return Object.prototype.toString.call(value) === '[object Object]'
-}
-
 /** Only what an id is written like is one: '' and '1e1' are numbers to JavaScript too. */
 const idOfKey = (key: string): unknown => (/^(0|[1-9]\d*)$/.test(key) ? Number(key) : key)
 
@@ -31,7 +25,7 @@ export function readBias(
 ): { tokens: Int32Array; values: Float32Array } {
   const given = read.raw('logitBias')
   const bias = given === undefined ? {} : given
-  if (!isMap(bias) && !isPlainObject(bias)) {
+  if (!isMap(bias) && !isBag(bias)) {
     throw read.invalid('logitBias', 'an object or a Map from token id to bias')
   }
   const entries: [unknown, unknown][] = isMap(bias)

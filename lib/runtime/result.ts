@@ -57,7 +57,10 @@ function timings({ timings: at, outputTokens }: NativeFinish): Timings {
 }
 
 function finishReason(finish: NativeFinish, pieces: PieceAssembler): FinishReason {
-  if (pieces.stopString !== null || finish.reason === 'eos') return 'stop'
+  if (pieces.stopString !== null) return 'stop'
+  // The engine had ended it before it heard of the cancel: tokens that came after that were dropped.
+  if (pieces.tokens.length < finish.outputTokens) return 'cancelled'
+  if (finish.reason === 'eos') return 'stop'
   return finish.reason === 'length' ? 'length' : 'cancelled'
 }
 

@@ -39,6 +39,17 @@ test.each(folders)('%s', async (_, folder) => {
   expect(logits[1]).toEqual(logits[0])
 })
 
+test('what is missing is missing where weights were mapped too', async () => {
+  const memory = { kv: MiB, limit: 256 * MiB }
+  const { peakBytes } = await Engine.plan(stories, { ...small, memory })
+  const mapped = await Engine.plan(stories, { ...small, memory: { kv: MiB, limit: peakBytes - 1 } })
+  const limit = mapped.peakBytes - 1
+  const short = await Engine.plan(stories, { ...small, memory: { kv: MiB, limit } })
+  expect(short.missing).toMatchObject({ shortBytes: 1 })
+  const load = Engine.load(stories, { ...small, memory: { kv: MiB, limit } })
+  await expect(load).rejects.toThrow(/does not fit by 1 bytes/)
+})
+
 test('a dtype that was asked for is never mapped, nor is anything on a card', async () => {
   const { peakBytes } = await Engine.plan(stories, { ...small, dtype: 'fp32' })
   const memory = { limit: peakBytes - 1 }

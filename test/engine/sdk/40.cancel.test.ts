@@ -114,4 +114,25 @@ describe('cancel()', () => {
     expect(result.text).toBe(text)
     expect(result.finishReason).toBe('cancelled')
   })
+
+  it.each(['cancel', 'dispose', 'return'] as const)(
+    '%s: an end that was not told of yet is no end',
+    async (how) => {
+      await using session = engine.createSession()
+      const run = session.generate('Tom', { maxNewTokens: 21, ignoreEos: true })
+      const { result } = run
+      // Events reach JavaScript only when it gives way, which it does not here.
+      while (engine.memory().requests.running + engine.memory().requests.waiting > 0);
+      if (how === 'cancel') void run.cancel()
+      else if (how === 'return') void run.return()
+      else run[Symbol.dispose]()
+      const { finishReason, tokens, text, usage } = await result
+      expect({ finishReason, tokens, text }).toEqual({
+        finishReason: 'cancelled',
+        tokens: [],
+        text: '',
+      })
+      expect(usage.completionTokens).toBe(0)
+    },
+  )
 })

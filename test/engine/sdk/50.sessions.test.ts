@@ -95,3 +95,10 @@ describe('many sessions at once', () => {
     for (const tokens of await steady) expect(tokens).toEqual(expected)
   })
 })
+
+test('the name of a session cannot be changed into that of another', () => {
+  using session = engine.createSession()
+  using other = engine.createSession()
+  expect(() => Object.assign(session, { id: other.id })).toThrow(TypeError)
+  expect(session.id).not.toBe(other.id)
+})

@@ -85,6 +85,9 @@ test('a quota refuses with both numbers, before anything is begun', async () => 
 })
 
 test.each([
+  [{ tenant: '' }, /tenant is ""; it must be a string that is not empty/],
+  [{ tenant: 'a\ud800' }, /tenant is "a\\ud800"; it must be a string .* no lone surrogates/],
+  [{ quota: new Map() }, /quota is an object \(Map\)/],
   [{ quota: 5 }, /quota is 5; it must be true, false or \{ base, max \}/],
   [{ quota: { base: 1 } }, /quota.max is undefined/],
   [{ quota: { base: 10, max: 5 } }, /quota.base is 10; it must be at most quota.max, 5/],

@@ -1,15 +1,23 @@
+import type { ModelLimits } from '../../../lib/options/model-limits.js'
 import { chatIds, promptIds } from '../../../lib/prompt.js'
 import type { TextModel } from '../../../lib/text/types.js'
 import { wordText } from '../../fakes/text.js'
 import { refusal } from '../../refusal.js'
 
 const text = wordText(['a', 'b', 'c'])
+const limits: ModelLimits = {
+  vocabularySize: 3,
+  contextLength: 5,
+  eosTokenIds: [],
+  defaults: {} as ModelLimits['defaults'],
+  hasTokenizer: true,
+}
 
 describe('promptIds', () => {
   it('encodes text and takes ids as they are', () => {
-    expect([...promptIds('cab', text, 3)]).toEqual([2, 0, 1])
-    expect([...promptIds([2, 2], null, 3)]).toEqual([2, 2])
-    expect([...promptIds(Uint16Array.of(1), null, 3)]).toEqual([1])
+    expect([...promptIds('cab', text, limits)]).toEqual([2, 0, 1])
+    expect([...promptIds([2, 2], null, limits)]).toEqual([2, 2])
+    expect([...promptIds(Uint16Array.of(1), null, limits)]).toEqual([1])
   })
 
   it.each([
@@ -25,13 +33,43 @@ describe('promptIds', () => {
     [null, 'prompt is null'],
     [{ length: 1 }, 'prompt is an object (Object)'],
   ])('refuses %p', (prompt, sentence) => {
-    expect(() => promptIds(prompt as string, text, 3)).toThrow(
+    expect(() => promptIds(prompt as string, text, limits)).toThrow(
       refusal('OCTAVO_INVALID_ARGUMENT', sentence),
     )
   })
 
+  it('refuses what is longer than the context before it reads any of it', () => {
+    const ids: number[] = []
+    ids.length = 2 ** 32 - 1
+    const read = new Proxy(ids, {
+      get: (target, name) => {
+        if (name === '0') throw new Error('was read')
+        return Reflect.get(target, name) as unknown
+      },
+    })
+    const sentence = 'the prompt has 4294967295 tokens and this model'
+    expect(() => promptIds(read, null, limits)).toThrow(
+      refusal('OCTAVO_CONTEXT_EXCEEDED', sentence),
+    )
+    expect(() => promptIds([0, 0, 0, 0, 0], null, limits, 4)).toThrow(
+      refusal('OCTAVO_CONTEXT_EXCEEDED', 'at most 4'),
+    )
+    expect(promptIds([0, 0, 0, 0, 0], null, limits)).toHaveLength(5)
+  })
+
+  it('refuses an array whose length is no number', () => {
+    const lengthless = new Proxy([0], {
+      get: (target, name) => (name === 'length' ? 'x' : (Reflect.get(target, name) as unknown)),
+    })
+    expect(() => promptIds(lengthless, null, limits)).toThrow(
+      refusal('OCTAVO_INVALID_ARGUMENT', 'prompt.length is "x"'),
+    )
+  })
+
   it('refuses text without a tokenizer', () => {
-    expect(() => promptIds('a', null, 3)).toThrow(refusal('OCTAVO_NO_TOKENIZER', 'pass token ids'))
+    expect(() => promptIds('a', null, limits)).toThrow(
+      refusal('OCTAVO_NO_TOKENIZER', 'pass token ids'),
+    )
   })
 })
 
