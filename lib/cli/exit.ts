@@ -16,6 +16,13 @@ export const exitCodesHelp = `Exit codes: 0 done · 1 failed · 2 wrong command 
 
 const usageCodes: readonly string[] = ['OCTAVO_UNKNOWN_OPTION', 'OCTAVO_INVALID_ARGUMENT']
 
+/** What `--json` has on stdout when there is no result. */
+export function errorJson(error: unknown): string {
+  const code = error instanceof OctavoError ? error.code : null
+  const message = error instanceof Error ? error.message : String(error)
+  return `${JSON.stringify({ error: { code, message } })}\n`
+}
+
 /** Tells the error on stderr, a bug of ours with its stack; the exit code. */
 export function report(error: unknown): number {
   if (!(error instanceof OctavoError)) {

@@ -2,7 +2,7 @@
 /** The `octavo` command. */
 import { OctavoError } from '../errors.js'
 import { suggest } from '../options/suggest.js'
-import { exitCodes, exitCodesHelp, report } from './exit.js'
+import { errorJson, exitCodes, exitCodesHelp, report } from './exit.js'
 import { output, tell } from './output.js'
 import { packageVersion } from './package-version.js'
 
@@ -55,8 +55,20 @@ async function main([name, ...argv]: string[]): Promise<number> {
   throw new OctavoError('OCTAVO_UNKNOWN_OPTION', `unknown command '${name}'; ${hint}`)
 }
 
+/** What follows `--` is not for the command. */
+function wantsJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--')
+  return (end < 0 ? argv : argv.slice(0, end)).includes('--json')
+}
+
+async function fail(error: unknown): Promise<number> {
+  const code = report(error)
+  if (wantsJson(process.argv)) await output.write(errorJson(error))
+  return code
+}
+
 main(process.argv.slice(2))
-  .catch(report)
+  .catch(fail)
   .then(
     (code) => {
       process.exitCode = code

@@ -1,4 +1,5 @@
 /** `octavo trace`: what to do with a memory snapshot. */
+import { stat } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 import { OctavoError } from '../errors.js'
 import { OutputFile } from '../trace/file.js'
@@ -48,12 +49,24 @@ async function save(path: string, content: string | Uint8Array): Promise<void> {
   tell(`octavo: ${path}, ${formatBytes(bytes)}\n`)
 }
 
+/** Where to write. Throws OCTAVO_INVALID_ARGUMENT where that is the snapshot itself, under whatever name. */
+async function outputPath(path: string, args: Arguments, ending: string): Promise<string> {
+  const out = args.path('out') ?? beside(path, ending)
+  const [from, to] = await Promise.all([path, out].map((one) => stat(one).catch(() => null)))
+  if (from && to && from.dev === to.dev && from.ino === to.ino) {
+    throw refuse(
+      `'${out}' is SNAPSHOT itself; it would be overwritten. Name another file with --out`,
+    )
+  }
+  return out
+}
+
 async function view(path: string, args: Arguments): Promise<void> {
   const most = args.integer('max-events', { min: 1, max: 5_000_000 }) ?? mostViewedEvents
-  const out = args.path('out')
+  const out = await outputPath(path, args, '.html')
   const snapshot = await readSnapshot(path)
   const page = viewerPage(viewData(snapshot, basename(path), most))
-  await save(out ?? beside(path, '.html'), page)
+  await save(out, page)
 }
 
 async function exportSnapshot(path: string, args: Arguments): Promise<void> {
@@ -63,9 +76,9 @@ async function exportSnapshot(path: string, args: Arguments): Promise<void> {
       `--format is ${format === undefined ? 'missing' : `'${format}'`}; it takes pytorch`,
     )
   }
-  const out = args.path('out')
+  const out = await outputPath(path, args, '.pickle')
   const snapshot = await readSnapshot(path)
-  await save(out ?? beside(path, '.pickle'), pickle(torchSnapshot(snapshot)))
+  await save(out, pickle(torchSnapshot(snapshot)))
 }
 
 const actions: Record<string, (path: string, args: Arguments) => Promise<void>> = {

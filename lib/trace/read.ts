@@ -12,7 +12,7 @@ export type ReadSnapshot = Omit<MemorySnapshot, 'statistics' | 'trace'> & {
 type Json = Record<string, unknown>
 
 function refuse(path: string, sentence: string): never {
-  throw new OctavoError('OCTAVO_INVALID_ARGUMENT', `${path} ${sentence}`)
+  throw new OctavoError('OCTAVO_IO_FAILED', `${path} ${sentence}`)
 }
 
 function parse(path: string, text: string): unknown {
@@ -20,7 +20,7 @@ function parse(path: string, text: string): unknown {
     return JSON.parse(text)
   } catch (cause) {
     const sentence = `${path} is no JSON: ${(cause as Error).message}`
-    throw new OctavoError('OCTAVO_INVALID_ARGUMENT', sentence, { cause })
+    throw new OctavoError('OCTAVO_IO_FAILED', sentence, { cause })
   }
 }
 
@@ -154,7 +154,7 @@ function readSpill(path: string, lines: string[]): ReadSnapshot {
 const normalised = (entry: Json): SnapshotEvent =>
   ({ ...entry, address: entry['address'] === 0 ? null : entry['address'] }) as SnapshotEvent
 
-/** Throws OCTAVO_IO_FAILED, and OCTAVO_INVALID_ARGUMENT saying what is wrong with the file. */
+/** Throws OCTAVO_IO_FAILED, saying what is wrong with the file. */
 export async function readSnapshot(path: string): Promise<ReadSnapshot> {
   const text = await readText(path)
   if (text.startsWith('{"format":"octavo-memory-events"')) return readSpill(path, text.split('\n'))

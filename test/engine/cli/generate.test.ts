@@ -137,6 +137,33 @@ describe('octavo generate', () => {
   })
 })
 
+describe('--json where there is no result', () => {
+  it('writes the error as one object on stdout, and the sentence on stderr', async () => {
+    const { code, stdout, stderr } = await octavo(
+      'generate',
+      'a',
+      '-m',
+      '/no/such/folder',
+      '--json',
+    )
+    expect(code).toBe(1)
+    const { error } = JSON.parse(stdout) as { error: { code: string; message: string } }
+    expect(error.code).toBe('OCTAVO_IO_FAILED')
+    expect(stderr).toBe(`octavo: ${error.message} (${error.code})\n`)
+  })
+
+  it('says what is wrong with the command line', async () => {
+    const { code, stdout } = await octavo('plan', '--json', '--nonsense')
+    expect(code).toBe(2)
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'OCTAVO_UNKNOWN_OPTION' } })
+  })
+
+  it('does not heed what follows --', async () => {
+    const { code, stdout } = await octavo('generate', '-m', '/no/such/folder', '--', '--json')
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  })
+})
+
 describe('octavo', () => {
   it.each([
     [['--help'], 'octavo COMMAND'],

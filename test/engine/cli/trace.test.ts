@@ -1,5 +1,5 @@
 /** `octavo trace`, and the flags that write snapshots. */
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { MemorySnapshot } from '../../../lib/index.js'
@@ -41,6 +41,20 @@ it('is refused before the load where it cannot be written, or the level is none'
   const level = await generate('--memory-trace', '4')
   expect(level).toMatchObject({ code: 2, stdout: '' })
   expect(level.stderr).toMatch(/--memory-trace is '4'/)
+})
+
+it('does not write over the snapshot', async () => {
+  const before = readFileSync(file)
+  const link = at('link.json')
+  linkSync(file, link)
+  for (const out of [file, link]) {
+    const { code, stderr } = await octavo('trace', 'view', file, '--out', out)
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('is SNAPSHOT itself'),
+    })
+  }
+  expect(readFileSync(file)).toEqual(before)
 })
 
 it('view makes a page beside the snapshot, or where it is told', async () => {
@@ -86,7 +100,7 @@ it.each([
 it('refuses a file that is none', async () => {
   writeFileSync(at('text.json'), 'hello')
   const { code, stderr } = await octavo('trace', 'view', at('text.json'))
-  expect(code).toBe(2)
+  expect(code).toBe(1)
   expect(stderr).toMatch(/text\.json is no JSON/)
   expect((await octavo('trace', 'view', at('none.json'))).code).toBe(1)
 })

@@ -55,7 +55,7 @@ it.each([
   [JSON.stringify(withFirst('frames', { function: 3 })), 'frames[0].function'],
 ])('refuses %.60j', async (text, sentence) => {
   writeFileSync(file, text)
-  await expect(readSnapshot(file)).rejects.toEqual(refusal('OCTAVO_INVALID_ARGUMENT', sentence))
+  await expect(readSnapshot(file)).rejects.toEqual(refusal('OCTAVO_IO_FAILED', sentence))
 })
 
 it('names a file that is not there, or cannot be made', async () => {
@@ -79,7 +79,7 @@ it('reads or refuses a snapshot with any byte changed, and never ends otherwise'
       () => 'read',
       (error: { code?: string }) => error.code,
     )
-    expect(['read', 'OCTAVO_INVALID_ARGUMENT']).toContain(outcome)
+    expect(['read', 'OCTAVO_IO_FAILED']).toContain(outcome)
   }
 })
 
@@ -104,11 +104,11 @@ describe('a spill file', () => {
   it('that is damaged is refused by its line', async () => {
     writeFileSync(file, [header, 'x', event].join('\n'))
     await expect(readSnapshot(file)).rejects.toEqual(
-      refusal('OCTAVO_INVALID_ARGUMENT', 'json:2 is no JSON'),
+      refusal('OCTAVO_IO_FAILED', 'json:2 is no JSON'),
     )
     writeFileSync(file, [header, event.replace('"bytes":8', '"bytes":"8"')].join('\n'))
     await expect(readSnapshot(file)).rejects.toEqual(
-      refusal('OCTAVO_INVALID_ARGUMENT', 'events[0].bytes'),
+      refusal('OCTAVO_IO_FAILED', 'events[0].bytes'),
     )
   })
 })
