@@ -137,6 +137,7 @@ export async function loadEngine(folder: string, settings: EngineSettings): Prom
   signal?.throwIfAborted()
   const checkpoint = await openCheckpoint(folder, {
     ...(text !== null && { sampledVocabulary: text.tokenizer.vocabularySize }),
+    ...(settings.dummySeed !== null && { dummySeed: settings.dummySeed }),
     ...(signal !== undefined && { signal }),
   }).catch((error: unknown) => {
     throw signal?.aborted ? signal.reason : error
@@ -157,7 +158,8 @@ export async function loadEngine(folder: string, settings: EngineSettings): Prom
 /** Reads config.json and the headers of the weights, nothing else, and plans. */
 export async function planEngine(folder: string, settings: PlanSettings): Promise<MemoryPlan> {
   const { engine, assume, contextTokens, sessions } = settings
-  const { spec, manifest } = await openCheckpoint(folder)
+  const { dummySeed } = engine
+  const { spec, manifest } = await openCheckpoint(folder, dummySeed === null ? {} : { dummySeed })
   if (contextTokens > spec.contextLength) {
     const sentence = `context is ${contextTokens} tokens; the model takes ${spec.contextLength} at most`
     throw new OctavoError('OCTAVO_CONTEXT_EXCEEDED', sentence)

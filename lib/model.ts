@@ -23,8 +23,10 @@ export interface Model {
   readonly quantization: 'awq' | 'gptq' | 'compressed-tensors' | 'fp8' | null
   /** Of the matrices in the files, of those that are not quantised. */
   readonly dtype: NativeDType
-  /** Bytes of the weights in the files. */
+  /** Bytes of the weights in the files; of dummy weights, what the files would hold. */
   readonly weightBytes: number
+  /** Whether the weights were read from files, or made at random. */
+  readonly loadFormat: 'files' | 'dummy'
   /** Token ids that end a generation. */
   readonly eosTokenIds: readonly number[]
   /** Sampling defaults from generation_config.json. */
@@ -47,6 +49,7 @@ export function describeModel(checkpoint: Checkpoint, text: TextModel | null): M
     quantization: checkpoint.quantization,
     dtype: checkpoint.dtype,
     weightBytes: checkpoint.weightBytes,
+    loadFormat: checkpoint.isDummy ? 'dummy' : 'files',
     eosTokenIds: Object.freeze([...eos].sort((a, b) => a - b)),
     generation: Object.freeze({ ...checkpoint.generation }),
   })

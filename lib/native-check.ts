@@ -52,6 +52,7 @@ const ops: Record<keyof NativeOps, true> = {
   latentAttention: true,
   expandedAttention: true,
   swiglu: true,
+  fillRandom: true,
   sample: true,
 }
 

@@ -106,6 +106,8 @@ export interface NativeWeightPart extends NativeStoredTensor {
 export interface NativeWeightManifest {
   files: string[]
   entries: { name: string; parts: NativeWeightPart[] }[]
+  /** Weights at random; there are no files then. */
+  dummySeed?: number
 }
 
 /** Mirrors PrefixOptions of cpp/kv/prefix_cache.h; absent: nothing is found or kept. */

@@ -111,6 +111,7 @@ WeightManifest readWeightManifest(const Fields& manifest) {
   for (uint32_t index = 0; index < files.Length(); ++index) {
     read.files.push_back(readFilePath(files.Get(index), manifest.path("files") + "[" + std::to_string(index) + "]"));
   }
+  if (manifest.has("dummySeed")) read.dummySeed = manifest.size("dummySeed");
   for (const Fields& entry : manifest.fieldsList("entries")) {
     WeightEntry& added = read.entries.emplace_back();
     added.name = entry.text("name");

@@ -19,6 +19,7 @@ void addOpFunctions(Napi::Env env, Napi::Object ops);          // one function a
 using OpFunction = Napi::Value (*)(Napi::Env env, const OpCall& call);
 
 Napi::Value callConvert(Napi::Env env, const OpCall& call);
+Napi::Value callFillRandom(Napi::Env env, const OpCall& call);
 Napi::Value callEmbedding(Napi::Env env, const OpCall& call);
 Napi::Value callGatherRows(Napi::Env env, const OpCall& call);
 Napi::Value callRmsNorm(Napi::Env env, const OpCall& call);

@@ -13,6 +13,7 @@ struct NamedOp {
 };
 
 constexpr NamedOp kOps[] = {
+    {"fillRandom", callFillRandom},
     {"convert", callConvert},     {"embedding", callEmbedding},   {"gatherRows", callGatherRows},
     {"rmsNorm", callRmsNorm},     {"addRmsNorm", callAddRmsNorm}, {"add", callAdd},
     {"headNorm", callHeadNorm},   {"linear", callLinear},         {"quantizedLinear", callQuantizedLinear},

@@ -47,6 +47,7 @@ std::string kvIdentity(const ModelSpec& spec, const WeightManifest& manifest, co
   Text text;
   text.add(spec.family);
   for (const std::string& file : manifest.files) text.add(file);
+  if (manifest.dummySeed) text.add(*manifest.dummySeed);
   for (const int32_t value : {spec.vocabularySize, spec.hiddenSize, shape.layers, shape.kvHeads, shape.blockSize,
                               shape.headDim, static_cast<int32_t>(shape.dtype)}) {
     text.add(value);

@@ -12,6 +12,8 @@ class CheckpointFiles {
  public:
   /** Opens all of them for reading. Throws kIoFailed naming the file and the system's reason. */
   explicit CheckpointFiles(const std::vector<std::string>& paths);
+  /** One of any length, of which nothing can be read: that of dummy weights. */
+  static CheckpointFiles absent();
   ~CheckpointFiles();
   CheckpointFiles(const CheckpointFiles&) = delete;
   CheckpointFiles& operator=(const CheckpointFiles&) = delete;
@@ -32,6 +34,7 @@ class CheckpointFiles {
     int descriptor = -1;
     uint64_t bytes = 0;
   };
+  explicit CheckpointFiles(File file) : files_{std::move(file)} {}
   void open(const std::string& path);
   void close() noexcept;
   std::vector<File> files_;

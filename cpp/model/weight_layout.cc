@@ -70,7 +70,7 @@ WeightLayout WeightLayout::of(const ModelSpec& spec, const WeightManifest& manif
     const DType stored = keep ? fileDType(*found->second) : dtype;
     size_t bytes = dtypeBytes(stored);
     for (const int64_t extent : parameter.shape) bytes *= static_cast<size_t>(extent);
-    const bool mapped = mapFiles && canMap(*found->second, stored);
+    const bool mapped = mapFiles && !manifest.dummySeed && canMap(*found->second, stored);
     layout.parameters.push_back(
         {std::move(parameter.name), std::move(parameter.shape), stored, layout.bytes, mapped, found->second, {}});
     if (mapped) layout.mappedBytes += bytes;

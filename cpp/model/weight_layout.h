@@ -22,7 +22,7 @@ struct WeightLayout {
 
   /**
    * See Weights::load. With `mapFiles`, what lies in a file as it is needed is left there: one part, of the dtype it
-   * is stored as, where elements are aligned. Throws kCheckpointMismatch when a parameter has no entry.
+   * is stored as, where elements are aligned; of dummy weights, nothing. Throws kCheckpointMismatch when a parameter has no entry.
    */
   static WeightLayout of(const ModelSpec& spec, const WeightManifest& manifest, DType dtype, bool keepFileDType,
                          bool mapFiles);

@@ -98,6 +98,10 @@ void checkManifest(const ModelSpec& spec, const WeightManifest& manifest, const 
              std::to_string(entries.size()) + " entries of the manifest are unknown");
 }
 
-void WeightManifest::validate(const ModelSpec& spec) const { checkManifest(spec, *this, CheckpointFiles(files)); }
+CheckpointFiles WeightManifest::openFiles() const {
+  return dummySeed ? CheckpointFiles::absent() : CheckpointFiles(files);
+}
+
+void WeightManifest::validate(const ModelSpec& spec) const { checkManifest(spec, *this, openFiles()); }
 
 }  // namespace octavo

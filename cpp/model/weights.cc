@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "model/dummy_weights.h"
 #include "model/manifest_check.h"
 #include "model/piece_views.h"
 #include "model/weight_transfer.h"
@@ -24,6 +25,29 @@ ValueTable readValues(const WeightLayout& layout, const CheckpointFiles& files) 
     }
   }
   return values;
+}
+
+/** What files would say of parameters with codes: groups in order, and a scale of activations. */
+ValueTable dummyValues(const WeightLayout& layout) {
+  ValueTable values;
+  for (const ParameterPlace& place : layout.parameters) {
+    for (const PiecePlace& piece : place.pieces) {
+      const bool isStatic =
+          piece.part->quantized && piece.part->quantized->activations.scaling == ActivationScaling::kStatic;
+      values[place.name].push_back({{}, isStatic ? kDummyInputScale : 0});
+    }
+  }
+  return values;
+}
+
+void streamFiles(DeviceAllocator& allocator, const WeightLayout& layout, const CheckpointFiles& files, void* arena,
+                 const StreamOptions& options, const std::function<void(LoadProgress)>& progress,
+                 const std::atomic<bool>& cancelled) {
+  const std::vector<WeightTransfer> transfers = transfersOf(layout);
+  const size_t sliceBytes = RingShape::sliceBytes(bytesOf(transfers), options.ringLimit);
+  const std::vector<WeightChunk> chunks = chunksOf(transfers, sliceBytes, arena);
+  const RingShape ring = ringOf(transfers, allocator.device().sharesHostMemory(), options.ringLimit);
+  WeightStream(allocator, files, chunks, ring, options).run(progress, cancelled);
 }
 
 /** Group indices that kernels need go to their places. */
@@ -71,10 +95,10 @@ void Weights::arrange(DeviceAllocator& allocator, size_t scratchBytes) {
 Weights Weights::load(DeviceAllocator& allocator, const ModelSpec& spec, const WeightManifest& manifest, DType dtype,
                       bool keepFileDType, const std::function<void(LoadProgress)>& progress,
                       const std::atomic<bool>& cancelled, const StreamOptions& stream) {
-  const CheckpointFiles files(manifest.files);
+  const CheckpointFiles files = manifest.openFiles();
   checkManifest(spec, manifest, files);  // again: the files may have changed since `validate`
   const WeightLayout layout = WeightLayout::of(spec, manifest, dtype, keepFileDType, stream.mapFiles);
-  const ValueTable values = readValues(layout, files);
+  const ValueTable values = manifest.dummySeed ? dummyValues(layout) : readValues(layout, files);
 
   Weights weights;
   if (layout.bytes > 0) weights.arena_ = allocator.allocate(Region::kWeights, layout.bytes, kEngine, "weights");
@@ -87,10 +111,11 @@ Weights Weights::load(DeviceAllocator& allocator, const ModelSpec& spec, const W
       weights.coded_.emplace(place.name, viewOf(place.pieces, values.at(place.name), weights.arena_.data(), onHost));
     }
   }
-  const std::vector<WeightTransfer> transfers = transfersOf(layout);
-  const size_t sliceBytes = RingShape::sliceBytes(bytesOf(transfers), stream.ringLimit);
-  const std::vector<WeightChunk> chunks = chunksOf(transfers, sliceBytes, weights.arena_.data());
-  WeightStream(allocator, files, chunks, ringOf(transfers, onHost, stream.ringLimit), stream).run(progress, cancelled);
+  if (manifest.dummySeed) {
+    fillDummyWeights(allocator.device(), layout, weights.arena_.data(), *manifest.dummySeed, progress, cancelled);
+  } else {
+    streamFiles(allocator, layout, files, weights.arena_.data(), stream, progress, cancelled);
+  }
   weights.codedShapes_ = octavo::codedShapes(manifest);
   if (!weights.coded_.empty()) sendGroups(allocator.device(), layout, values, weights.arena_.data());
   if (!onHost) weights.arrange(allocator, arrangeBytes(layout));
@@ -116,8 +141,9 @@ StreamBytes Weights::streamBytes(const ModelSpec& spec, const WeightManifest& ma
                                  bool keepFileDType, bool sharesHostMemory, size_t ringLimit,
                                  bool mapFiles) {
   const WeightLayout layout = WeightLayout::of(spec, manifest, dtype, keepFileDType, mapFiles);
-  const RingShape ring = ringOf(transfersOf(layout), sharesHostMemory, ringLimit);
   const size_t arranging = sharesHostMemory ? 0 : DeviceAllocator::rounded(arrangeBytes(layout));
+  if (manifest.dummySeed) return {0, arranging};
+  const RingShape ring = ringOf(transfersOf(layout), sharesHostMemory, ringLimit);
   return {ring.bytes(), std::max(ring.converts ? ring.slice : 0, arranging)};
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "memory/allocator.h"
+#include "model/checkpoint_files.h"
 #include "model/linear_weight.h"
 #include "model/mapped_files.h"
 #include "model/model_spec.h"
@@ -27,6 +28,11 @@ struct WeightEntry {
 struct WeightManifest {
   std::vector<std::string> files;
   std::vector<WeightEntry> entries;
+  /** Weights of this seed at random, in the shapes of the entries; there are no files. See model/dummy_weights.h. */
+  std::optional<uint64_t> dummySeed;
+
+  /** Throws kIoFailed. */
+  CheckpointFiles openFiles() const;
 
   /**
    * Checks the manifest against the spec and the files on disk: every parameter once, shapes and byte
@@ -79,6 +85,7 @@ class Weights {
    * Quantised parameters keep their codes, brought into the layout of QuantizedMatrix on the device and then, with at
    * most 8 MiB of region workspace or what 64 rows take, into the order that it multiplies fastest; where its memory is
    * the host's, they stay in rows, and activations as they are, whatever the checkpoint says.
+   * Dummy weights are made in their places; only the order of codes takes memory beside them then.
    * `progress` is called from this thread about every 64 MiB and at the end; `cancelled` is polled at least
    * every 8 MiB. Validates again. Throws what `validate` throws, kOutOfMemory, kCancelled, kDeviceFailed; on a
    * throw nothing stays allocated.

@@ -9,6 +9,7 @@
 #include "ops/latent.h"
 #include "ops/linear_scratch.h"
 #include "ops/quantized_matrix.h"
+#include "ops/random_fill.h"
 #include "ops/repack.h"
 #include "ops/sampling.h"
 #include "ops/tensor.h"
@@ -22,6 +23,9 @@ class Ops {
   /** out[i] = from[i], converted. Any pair of float dtypes. */
   virtual void convert(void* out, DType outType, const void* from, DType fromType, int64_t count,
                        Stream& stream) = 0;
+
+  /** Fills memory at random: bit for bit the same on every device. */
+  virtual void fillRandom(const RandomFill& fill, Stream& stream) = 0;
 
   /** out[t] = table[tokens[t]]. tokens: int32 [out.rows] in device memory. Ids outside the table give a row of zeros. */
   virtual void embedding(const Matrix& out, const int32_t* tokens, const Matrix& table, Stream& stream) = 0;

@@ -19,6 +19,11 @@ void CudaOps::convert(void* out, DType outType, const void* from, DType fromType
   launchConvert(out, outType, from, fromType, count, handleOf(stream));
 }
 
+void CudaOps::fillRandom(const RandomFill& fill, Stream& stream) {
+  use();
+  launchRandomFill(fill, handleOf(stream));
+}
+
 void CudaOps::embedding(const Matrix& out, const int32_t* tokens, const Matrix& table, Stream& stream) {
   use();
   launchGather(out, table, tokens, handleOf(stream));

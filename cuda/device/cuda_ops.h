@@ -12,6 +12,7 @@ class CudaOps final : public Ops {
   CudaOps(int device, const DeviceTraits& traits) : device_(device), traits_(traits) {}
 
   void convert(void* out, DType outType, const void* from, DType fromType, int64_t count, Stream& stream) override;
+  void fillRandom(const RandomFill& fill, Stream& stream) override;
   void embedding(const Matrix& out, const int32_t* tokens, const Matrix& table, Stream& stream) override;
   void gatherRows(const Matrix& out, const Matrix& from, const int32_t* rows, Stream& stream) override;
   void rmsNorm(const Matrix& out, const Matrix& x, const Vector& weight, float epsilon, Stream& stream) override;

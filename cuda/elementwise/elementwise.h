@@ -3,11 +3,13 @@
 
 #include <cuda_runtime_api.h>
 
-#include "ops/tensor.h"
+#include "ops/random_fill.h"
 
 namespace octavo::cuda {
 
 void launchConvert(void* out, DType outType, const void* from, DType fromType, int64_t count, cudaStream_t stream);
+
+void launchRandomFill(const RandomFill& fill, cudaStream_t stream);
 
 /** out[r] = from[rows[r]]; a row index outside `from` gives zeros. Serves embedding and gatherRows. */
 void launchGather(const Matrix& out, const Matrix& from, const int32_t* rows, cudaStream_t stream);

@@ -6,6 +6,7 @@ import type { NativeModelSpec } from '../native.js'
 import { modelConfigOf } from './config.js'
 import { listFolder, throwIfAborted } from '../disk.js'
 import type { Fields } from './fields.js'
+import { dummyTensors } from './dummy-tensors.js'
 import { bosTokenIdOf, eosTokenIdsOf, generationDefaultsOf } from './generation.js'
 import { readJson } from './json.js'
 import { assemble } from './manifest.js'
@@ -19,6 +20,8 @@ import { weightFileOf } from './weight-file.js'
 export interface CheckpointOptions {
   /** Ids that the tokenizer knows, default all rows of the embedding: larger ids are never sampled. */
   sampledVocabulary?: number
+  /** No file of weights is looked for: they will be made at random from this. */
+  dummySeed?: number
   signal?: AbortSignal
 }
 
@@ -34,20 +37,22 @@ export async function openCheckpoint(
   folder: string,
   options: CheckpointOptions = {},
 ): Promise<Checkpoint> {
-  const { signal } = options
+  const { signal, dummySeed } = options
   throwIfAborted(signal)
   const path = resolve(folder)
   const names = await listFolder(path)
-  const weights = weightFileOf(path, names)
+  const weights = dummySeed === undefined ? weightFileOf(path, names) : null
   const config = modelConfigOf(await readJson(join(path, 'config.json'), signal))
   const family = familyOf(config)
   const quantization = await readQuantization(path, names, config, signal)
   const generation = await readGeneration(path, names, signal)
-  const table = await readTensors(path, weights, signal)
+  const stored = weights === null ? null : await readTensors(path, weights, signal)
 
-  const naming = namingOf(table.tensors)
-  const { spec, parameters } = family.modelOf(config, hasHead(table, naming))
+  const naming = namingOf(stored?.tensors ?? new Map())
+  const { spec, parameters } = family.modelOf(config, stored === null || hasHead(stored, naming))
+  const table = stored ?? dummyTensors(parameters, quantization, config)
   const { manifest, unused, ...totals } = assemble(parameters, table, naming, quantization)
+  if (dummySeed !== undefined) manifest.dummySeed = dummySeed
   refuseUnexpected(unused, naming, config.fields !== config.root)
   setSampledVocabulary(spec, options.sampledVocabulary)
   throwIfAborted(signal)
@@ -56,6 +61,7 @@ export async function openCheckpoint(
     architecture: config.architecture ?? config.modelType ?? spec.family,
     spec,
     manifest,
+    isDummy: dummySeed !== undefined,
     quantization: quantization?.method ?? null,
     ...totals,
     bosTokenId: bosTokenIdOf(generation, config.fields),

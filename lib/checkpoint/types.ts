@@ -18,6 +18,8 @@ export interface Checkpoint {
   architecture: string
   spec: NativeModelSpec
   manifest: NativeWeightManifest
+  /** No weights are read: they are made at random. */
+  isDummy: boolean
   /** Of config.json; null: plain weights. */
   quantization: QuantizationMethod | null
   /** Of the plain matrices. */

@@ -1,5 +1,5 @@
 /** Flags that say how a model is loaded, refused by their own names. */
-import { blockSizes, dtypeNames, isDevice } from '../options/engine-options.js'
+import { blockSizes, dtypeNames, isDevice, loadFormats } from '../options/engine-options.js'
 import type { EngineOptions, KvOptions } from '../options/engine-options.js'
 import type { Arguments } from './arguments.js'
 
@@ -30,4 +30,12 @@ export function dtypeFlag(args: Arguments, name: 'dtype' | 'kv-dtype'): EngineOp
   const found = dtypeNames.find((known) => known === dtype)
   if (dtype === undefined || found !== undefined) return found
   throw args.refusal(name, dtypeNames.join(', '))
+}
+
+export function loadFormatFlag(args: Arguments): EngineOptions['loadFormat'] {
+  const name = 'load-format'
+  const format = args.text(name)
+  const found = loadFormats.find((known) => known === format)
+  if (format === undefined || found !== undefined) return found
+  throw args.refusal(name, loadFormats.join(', '))
 }

@@ -4,7 +4,7 @@ import { OctavoError } from '../errors.js'
 import type { PlanOptions } from '../options/plan-options.js'
 import type { MemoryPlan, PlanItem } from '../plan.js'
 import { Arguments, type Flags } from './arguments.js'
-import { blockSizeFlag, deviceFlag, dtypeFlag } from './engine-flags.js'
+import { blockSizeFlag, deviceFlag, dtypeFlag, loadFormatFlag } from './engine-flags.js'
 import { exitCodes, exitCodesHelp } from './exit.js'
 import { formatBytes } from './format.js'
 import { output } from './output.js'
@@ -24,6 +24,7 @@ MODEL is a folder with config.json and *.safetensors (default: the model inside)
       --context N          tokens of a session that must fit
       --sequences N        sequences that run at once; with --context, so many sessions must fit
       --batch-tokens N     tokens of one step
+      --load-format F      files (default), or dummy: config.json alone is read, the weights would be made at random
       --dtype T            auto (default), fp32, bf16 or fp16: weights and activations
       --kv SIZE            bytes of the KV cache (default: what the limit leaves)
       --kv-dtype T         auto (default), fp32, bf16 or fp16
@@ -45,6 +46,7 @@ const flags: Flags = {
   context: text,
   sequences: text,
   'batch-tokens': text,
+  'load-format': text,
   dtype: text,
   kv: text,
   'kv-dtype': text,
@@ -80,6 +82,7 @@ function planOptions(args: Arguments): PlanOptions {
       blockSize: blockSizeFlag(args),
       dtype: dtypeFlag(args, 'kv-dtype'),
     },
+    loadFormat: loadFormatFlag(args),
     dtype: dtypeFlag(args, 'dtype'),
     maxSequences: sequences,
     maxBatchTokens: args.integer('batch-tokens', count),

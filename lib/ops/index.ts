@@ -45,6 +45,8 @@ export type {
   LatentAttentionOptions,
   LatentCacheBuffer,
 } from './latent.js'
+export { fillRandom } from './random.js'
+export type { RandomOptions } from './random.js'
 export { sample } from './sampling.js'
 export type { Samples, SamplingOptions } from './sampling.js'
 

@@ -88,6 +88,18 @@ export interface NativeRepack {
   count: number
 }
 
+/** See cpp/ops/random_fill.h. `to` is the handle of a buffer, filled from its beginning. */
+export interface NativeRandomFill {
+  to: number
+  dtype: FloatDType | 'u8'
+  kind: 'uniform' | 'bits' | 'e4m3'
+  first: number
+  count: number
+  seed: bigint
+  middle: number
+  reach: number
+}
+
 export interface NativeSamplingRow {
   temperature: number
   topK: number
@@ -184,6 +196,7 @@ export interface NativeOps {
       rows: Int32Array
     },
   ): void
+  fillRandom(device: number, call: NativeRandomFill): void
   dequantize(device: number, call: { out: NativeMatrix; weight: NativeQuantizedWeight }): void
   repack(device: number, call: NativeRepack): void
   /** Puts a complete weight in the order that the device multiplies fastest; whether it did. */

@@ -80,6 +80,14 @@ export interface EngineOptions {
    * priority, of equals the last to arrive, waits again and is recomputed.
    */
   admission?: 'guaranteed' | 'optimistic' | undefined
+  /**
+   * Where the weights come from. 'files' (default): the folder's. 'dummy': made at random on the device in the shapes
+   * and formats that config.json gives, quantised ones too, so that a published model can be planned and measured
+   * without its files; what it generates means nothing.
+   */
+  loadFormat?: 'files' | 'dummy' | undefined
+  /** Of `loadFormat: 'dummy'`: the same seed makes the same weights on every device. Default 0. */
+  dummySeed?: number | undefined
   /** Aborts the load: it rejects with the signal's reason and everything taken is given back. */
   signal?: AbortSignal | undefined
   /** Called as weights arrive. If it throws, the load is abandoned and rejects with that error. */
@@ -106,12 +114,15 @@ export interface EngineSettings {
   /** null: as the device takes them */
   maxBatchTokens: number | null
   admission: 'guaranteed' | 'optimistic'
+  /** null: weights from files */
+  dummySeed: number | null
   signal: AbortSignal | undefined
   onProgress: ((progress: LoadProgress) => void) | undefined
 }
 
 export const dtypeNames = ['auto', 'fp32', 'bf16', 'fp16'] as const
 export const blockSizes = [16, 32, 64] as const
+export const loadFormats = ['files', 'dummy'] as const
 const admissions = ['guaranteed', 'optimistic'] as const
 const evictionPolicies = ['page-aware', 'lru'] as const
 export const isDevice = (text: string): boolean => /^(auto|cpu|cuda|cuda:\d{1,3})$/.test(text)
@@ -132,6 +143,14 @@ function readLimit(read: OptionReader<MemoryOptions>): number {
   throw read.invalid('limit', 'a fraction up to 1 or a whole number of bytes')
 }
 
+function readDummySeed(read: OptionReader<EngineOptions>): number | null {
+  const format = read.oneOf('loadFormat', loadFormats) ?? 'files'
+  const seed = read.integer('dummySeed', { min: 0, max: Number.MAX_SAFE_INTEGER })
+  if (format === 'dummy') return seed ?? 0
+  if (seed === undefined) return null
+  throw read.invalid('dummySeed', "left out, or given with loadFormat 'dummy'")
+}
+
 /** Every option there is. */
 export const engineOptionNames: Record<keyof EngineOptions, true> = {
   device: true,
@@ -143,6 +162,8 @@ export const engineOptionNames: Record<keyof EngineOptions, true> = {
   maxSequences: true,
   maxBatchTokens: true,
   admission: true,
+  loadFormat: true,
+  dummySeed: true,
   signal: true,
   onProgress: true,
 }
@@ -175,6 +196,7 @@ export function readEngineOptions(options: unknown): EngineSettings {
     maxSequences: read.integer('maxSequences', { min: 1, max: 65536 }) ?? 256,
     maxBatchTokens: read.integer('maxBatchTokens', { min: 1, max: 1048576 }) ?? null,
     admission: read.oneOf('admission', admissions) ?? 'guaranteed',
+    dummySeed: readDummySeed(read),
     signal: read.signal('signal'),
     onProgress: read.callback<(progress: LoadProgress) => void>('onProgress'),
   }

@@ -32,6 +32,7 @@ export function fakeEngine(text: TextModel | null = wordText(words)): FakeEngine
     quantization: null,
     dtype: 'fp32',
     weightBytes: 4,
+    loadFormat: 'files',
     eosTokenIds: [8],
     generation: { greedy: true },
   }

@@ -54,12 +54,7 @@ export function quantizedPart(
   const [rows, columns] = layer.shape
   const groupRows = Math.min(scheme.groupRows ?? rows, rows)
   const groupColumns = Math.min(scheme.groupColumns ?? columns, columns)
-  const shapes = shapesOf(
-    layer,
-    scheme,
-    Math.ceil(rows / groupRows),
-    Math.ceil(columns / groupColumns),
-  )
+  const shapes = shapesOf(layer, scheme)
 
   const take = (
     names: readonly string[],
@@ -102,14 +97,16 @@ export function quantizedPart(
 }
 
 /** Any of these will do. */
-type Shapes = readonly (readonly number[])[]
+export type Shapes = readonly (readonly number[])[]
 
-function shapesOf(
+/** Of the tensors of a layer. */
+export function shapesOf(
   { shape: [rows, columns] }: LinearLayer,
-  { layout, codeType, dtype, groupRows }: QuantizationScheme,
-  scaleRows: number,
-  groups: number,
+  scheme: QuantizationScheme,
 ): Record<'codes' | 'scales' | 'zeros', Shapes> {
+  const { layout, codeType, dtype, groupRows } = scheme
+  const scaleRows = Math.ceil(rows / Math.min(groupRows ?? rows, rows))
+  const groups = Math.ceil(columns / Math.min(scheme.groupColumns ?? columns, columns))
   const words = (count: number): number => Math.ceil((count * codeBits[codeType]) / 32)
   if (layout !== 'rows') {
     const codes = layout === 'gptq' ? [words(columns), rows] : [columns, words(rows)]

@@ -82,3 +82,19 @@ test('--help lists the options', async () => {
   expect(code).toBe(0)
   expect(stdout).toMatch(/--context-memory SIZE/)
 })
+
+test('a folder with config.json alone is planned with dummy weights, and refused without', async () => {
+  const folder = 'scripts/bench/configs/llama-3.1-8b'
+  const memory = ['--memory', '80GiB']
+  const { code, stdout } = await octavo(
+    ...['plan', folder, ...memory, '--load-format', 'dummy', '--json'],
+  )
+  expect(code).toBe(0)
+  expect((JSON.parse(stdout) as MemoryPlan).regions.weights).toBeGreaterThan(16e9)
+  const refused = await octavo('plan', folder, ...memory)
+  expect(refused).toMatchObject({ code: 1 })
+  expect(refused.stderr).toMatch(/has no model\.safetensors.*OCTAVO_IO_FAILED/)
+  const wrong = await octavo('plan', folder, ...memory, '--load-format', 'random')
+  expect(wrong).toMatchObject({ code: 2 })
+  expect(wrong.stderr).toMatch(/--load-format is 'random'; it takes files, dummy/)
+})

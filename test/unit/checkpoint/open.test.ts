@@ -25,6 +25,7 @@ test('stories260k: spec, manifest and sums', async () => {
     bosTokenId: 1,
     eosTokenIds: [1, 2],
     generation: { greedy: true },
+    isDummy: false,
     ignoredTensors: [],
   })
   expect(spec).toMatchObject({

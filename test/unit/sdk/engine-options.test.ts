@@ -18,6 +18,7 @@ describe('engine options', () => {
       maxSequences: 256,
       maxBatchTokens: null,
       admission: 'guaranteed',
+      dummySeed: null,
       signal: undefined,
       onProgress: undefined,
     })
