@@ -10,6 +10,7 @@ namespace octavo::cuda::wide {
 
 constexpr int kGroupQueries = 64;  // query tokens a warpgroup
 constexpr int kRowBytes = 128;
+constexpr int kBringers = 2;  // warps that bring keys, and that bring values
 
 struct Arguments {
   CUtensorMap query;  // [tokens, heads · dim]
@@ -69,9 +70,9 @@ struct Shared {
       ptx::initBarrier(queryEmpty + i * 8, kConsumers);
     }
     for (int i = 0; i < S::kStages; ++i) {
-      ptx::initBarrier(keysFull + i * 8, 1);
+      ptx::initBarrier(keysFull + i * 8, kBringers);
       ptx::initBarrier(keysEmpty + i * 8, kConsumers);
-      ptx::initBarrier(valuesFull + i * 8, 1);
+      ptx::initBarrier(valuesFull + i * 8, kBringers);
       ptx::initBarrier(valuesEmpty + i * 8, kConsumers);
     }
     ptx::initBarrier(workFull, 1);
@@ -135,7 +136,8 @@ class Dealer {
 
 /**
  * What a lane of a producing warp brings of every tile: one box of the cache. Warps 0 and 2 bring keys, 1 and 3 values:
- * a copy is started a lane after the other, and with blocks of 16 one warp could not keep up.
+ * a copy is started a lane after the other, and with blocks of 16 one warp could not keep up. Both arrive at a tile's
+ * barrier, also where one has no box of it: else that one could fall two laps behind, and wait for a parity for ever.
  */
 template <typename S>
 class Feed {
@@ -176,8 +178,9 @@ class Feed {
   }
   __device__ __forceinline__ void loadTile(int row, int boxes, uint32_t to, uint32_t full) const {
     int boxBytes = a_.boxTokens * kRowBytes;
-    if (threadIdx.x < 64 && threadIdx.x % 32 == 0) {
-      ptx::arriveExpecting(full, static_cast<uint32_t>(boxes * boxBytes * S::kSlabs));
+    if (threadIdx.x % 32 == 0) {
+      if (threadIdx.x < 64) ptx::arriveExpecting(full, static_cast<uint32_t>(boxes * boxBytes * S::kSlabs));
+      else ptx::arrive(full);
     }
     __syncwarp();
     if (row == kNone) return;
