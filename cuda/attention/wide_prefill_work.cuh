@@ -162,7 +162,8 @@ class Feed {
   }
 
  private:
-  static constexpr int kNone = -1;
+  /** No box of the lane's; one before all rows of the cache, which is brought as zeros. */
+  static constexpr int kNone = -1, kUnseen = -256;
 
   __device__ __forceinline__ int boxesOf(const PrefillWork& work, int tile) const {
     int tokens = min(S::kKeys, work.endKey() - tile * S::kKeys);
@@ -172,6 +173,7 @@ class Feed {
   __device__ __forceinline__ int rowOf(const PrefillWork& work, int tile) const {
     if (box_ >= boxesOf(work, tile)) return kNone;
     int token = tile * S::kKeys + box_ * a_.boxTokens;
+    if (!work.seesBefore(token + a_.boxTokens, a_.window)) return kUnseen;
     int64_t layer = static_cast<int64_t>(work.blockAt(a_.batch, token / a_.blockSize)) * a_.layers + a_.layer;
     int64_t head = (layer * 2 + plane_) * a_.kvHeads + work.head / a_.groupSize;
     return static_cast<int>(head * a_.blockSize + token % a_.blockSize);
