@@ -36,7 +36,7 @@ int32_t fewShareOf(int32_t group, int32_t dim) {
 
 /** A running softmax and an output of fp32, of the lanes that hold query rows; finishers have their dims each. */
 int64_t slotBytesOf(int32_t rows, int32_t dim) {
-  const int64_t tiles = ceilDivide(rows, AttentionScratchLayout::kTileRows);
+  const int64_t tiles = AttentionScratchLayout::tilesFor(rows);
   const int64_t lanes = rows >= AttentionScratchLayout::kTileRows ? 32 : (rows + 1) / 2 * 8;
   constexpr int64_t finishers = AttentionScratchLayout::kFinishers;
   return finishers * (1 + ceilDivide(dim / 16, finishers)) * tiles * lanes * kVectorBytes;

@@ -29,8 +29,9 @@ struct AttentionScratchLayout {
   static constexpr int32_t kMultiprocessors = 144;
   /** Keys in a slice, and chunks that are folded first. */
   static constexpr int32_t kSliceKeys = 16, kQuadChunks = 4;
-  /** Query heads in the columns of a product: one tile of 8, or two. */
+  /** Query rows in the columns of a product: tiles of 8, one, two or four of them. */
   static constexpr int32_t kTileRows = 8;
+  static constexpr int32_t tilesFor(int32_t rows) { return rows > 2 * kTileRows ? 4 : rows > kTileRows ? 2 : 1; }
   /** Warps of a multiprocessor that finish what the others have added up. */
   static constexpr int32_t kFinishers = 2;
   /** At the start whatever the shape, so that layers of several shapes may share a scratch. */

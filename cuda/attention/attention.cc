@@ -1,7 +1,6 @@
 #include "cuda/attention/attention.h"
 
 #include "cuda/attention/batch_bounds.h"
-#include "ops/attention_scratch.h"
 
 namespace octavo::cuda {
 
@@ -9,7 +8,7 @@ void launchPagedAttention(const PagedAttention& attention, const DeviceTraits& t
   const AttentionBatch& batch = attention.batch;
   if (batch.sequences == 0 || batch.tokens == 0) return;
   const bool onTensorCores = canPrefillOnTensorCores(attention), splits = onTensorCores && canSplitDecode(attention);
-  const int32_t mostDecode = splits ? kMostDecodeTokens : 1;
+  const int32_t mostDecode = splits ? mostSplitTokens(attention, traits) : 1;
   if (onTensorCores && batch.maxQueryLength > mostDecode) {
     PagedAttention prefill = attention;
     prefill.leastPrefill = mostDecode + 1;

@@ -24,9 +24,9 @@ void launchKvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, co
                    const int64_t* slots, cudaStream_t stream);
 
 /**
- * Sequences with few query tokens (kMostDecodeTokens, or one where the split kernel does not apply) go to the decode
- * kernel and the others to the prefill kernel, where it applies: the choice for a sequence depends on that sequence and
- * the dtypes alone.
+ * Sequences with few query tokens (mostSplitTokens, or one where the split kernel does not apply) go to the decode
+ * kernel and the others to the prefill kernel, where it applies: the choice for a sequence depends on that sequence,
+ * the dtypes and the card alone.
  */
 void launchPagedAttention(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream);
 
@@ -36,7 +36,13 @@ void launchPagedAttention(const PagedAttention& attention, const DeviceTraits& t
  */
 bool canSplitDecode(const PagedAttention& attention);
 
-/** Sequences with at most kMostDecodeTokens query tokens, their keys dealt to the whole card; no others. */
+/**
+ * Query tokens of the sequences that it takes, at most: kMostDecodeTokens; one where no kernel for this card has room
+ * for the rows of so many. What it says depends on heads, dtype and card alone.
+ */
+int32_t mostSplitTokens(const PagedAttention& attention, const DeviceTraits& traits);
+
+/** Sequences with at most mostSplitTokens query tokens, their keys dealt to the whole card; no others. */
 void launchSplitDecode(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream);
 
 /** A block a query token and KV head; any dtypes and any head dim up to 256. */

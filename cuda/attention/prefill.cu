@@ -62,17 +62,17 @@ __device__ __forceinline__ void copyQueries(uint32_t to, const Arguments& a, con
   }
 }
 
-/** Where run `run` of a tile starts in the keys of a KV head, in elements. */
+/** Where run `run` of a tile starts in the keys of a KV head, in elements; negative where no query sees it. */
 __device__ __forceinline__ int64_t startOf(const Arguments& a, const PrefillWork& work, int tile, int run) {
   int key = tile * kKeys + run * kRun;
-  if (key >= work.endKey()) return 0;
+  if (key >= work.endKey() || !work.seesBefore(key + kRun, a.window)) return -1;
   return work.blockAt(a.batch, key / a.cache.blockSize) * a.cache.blockStride +
          static_cast<int64_t>(key % a.cache.blockSize) * a.cache.headDim;
 }
 
 /**
- * A tile of keys or values; zeros from the last key on, whatever the cache holds there. `from`: of the lane's chunk and
- * first row in a run that starts at 0.
+ * A tile of keys or values; zeros in runs that nobody sees and from the last key on, whatever the cache holds there.
+ * `from`: of the lane's chunk and first row in a run that starts at 0.
  */
 template <int kDim>
 __device__ __forceinline__ void copyTile(uint32_t to, const uint16_t* from, const Arguments& a, const int64_t* starts,
@@ -85,11 +85,13 @@ __device__ __forceinline__ void copyTile(uint32_t to, const uint16_t* from, cons
   const int64_t step = hasChunk ? int64_t{kPass} * a.cache.headDim : 0;
 #pragma unroll
   for (int run = 0; run < kKeys / kRun; ++run) {
-    const uint16_t* source = hasChunk ? from + starts[run] : from;
+    const int64_t start = starts[run];
+    const bool isSeen = hasChunk && start >= 0;
+    const uint16_t* source = isSeen ? from + start : from;
 #pragma unroll
     for (int i = 0; i < kRun / kPass; ++i) {
       int row = run * kRun + i * kPass;
-      ptx::copyAsync(to + row * Shape<kDim>::kRowBytes, source + i * step, hasChunk && first + row < rows);
+      ptx::copyAsync(to + row * Shape<kDim>::kRowBytes, source + i * step, isSeen && first + row < rows);
     }
   }
 }

@@ -12,6 +12,10 @@ struct PrefillWork {
   int firstTile, endTile;  // of keys that any of them sees; tiles are cut from key 0
 
   __device__ __forceinline__ int endKey() const { return position + rows; }
+  /** Whether any of them sees keys up to `end`: blocks of others need not be there. */
+  __device__ __forceinline__ bool seesBefore(int end, int window) const {
+    return window <= 0 || end > position - window + 1;
+  }
   /** The cache block with the keys of numbers from `index` · blockSize. */
   __device__ __forceinline__ int blockAt(const AttentionBatch& batch, int index) const {
     return batch.blockTable[static_cast<int64_t>(sequence) * batch.tableStride + index];

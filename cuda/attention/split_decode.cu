@@ -46,6 +46,13 @@ bool canSplitDecode(const PagedAttention& attention) {
          isChunked(attention.cache.data, attention.cache.headDim, 0);
 }
 
+int32_t mostSplitTokens(const PagedAttention& attention, const DeviceTraits& traits) {
+  // Four tiles of rows fit beside swizzled slices alone, which tensor copies bring.
+  const bool hasKernel = traits.architecture >= 90 ||
+                         AttentionScratchLayout::tilesFor(layoutOf(attention).fewHeadShare * kMostDecodeTokens) <= 2;
+  return hasKernel ? kMostDecodeTokens : 1;
+}
+
 void launchSplitDecode(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream) {
   const AttentionScratchLayout layout = layoutOf(attention);
   const AttentionBatch& batch = attention.batch;
@@ -74,7 +81,7 @@ void launchSplitDecode(const PagedAttention& attention, const DeviceTraits& trai
   const bool isBf16 = attention.cache.dtype == DType::kBF16;
   // Where the lengths are not known here a launch may find nothing to do: its blocks return at once.
   if (mayHave(batch, 1)) isBf16 ? split::launchBf16(a, to) : split::launchF16(a, to);
-  if (batch.maxQueryLength == 1) return;
+  if (batch.maxQueryLength == 1 || mostSplitTokens(attention, traits) == 1) return;
   a.headShare = layout.fewHeadShare;
   a.shares = layout.fewShares;
   a.rows = a.headShare * std::min(batch.maxQueryLength, split::kMostTokens);

@@ -34,22 +34,23 @@ void launchDim(const Arguments& a, const Launch& to) {
   if constexpr (kTiles <= 2) launchShape<kType, kDim, kTiles, CopySource<kDim, kTiles>, kFew>(a, {}, to);
 }
 
-/** By the query rows of an item. */
+/** By the query rows of an item, as AttentionScratchLayout has room for them. */
+template <DType kType, int kDim, bool kFew>
+void launchTiles(const Arguments& a, const Launch& to) {
+  const int32_t tiles = AttentionScratchLayout::tilesFor(a.rows);
+  if constexpr (kFew) {
+    if (tiles == 4) return launchDim<kType, kDim, 4, kFew>(a, to);
+  }
+  return tiles == 1 ? launchDim<kType, kDim, 1, kFew>(a, to) : launchDim<kType, kDim, 2, kFew>(a, to);
+}
+
 template <DType kType, bool kFew>
 void launchType(const Arguments& a, const Launch& to) {
   switch (a.cache.headDim) {
-    case 64:
-      if constexpr (kFew) {
-        if (a.rows > 16) return launchDim<kType, 64, 4, kFew>(a, to);
-      }
-      return a.rows > 8 ? launchDim<kType, 64, 2, kFew>(a, to) : launchDim<kType, 64, 1, kFew>(a, to);
+    case 64: return launchTiles<kType, 64, kFew>(a, to);
     case 80: return launchDim<kType, 80, 1, kFew>(a, to);
     case 96: return launchDim<kType, 96, 1, kFew>(a, to);
-    case 128:
-      if constexpr (kFew) {
-        if (a.rows > 16) return launchDim<kType, 128, 4, kFew>(a, to);
-      }
-      return a.rows > 8 ? launchDim<kType, 128, 2, kFew>(a, to) : launchDim<kType, 128, 1, kFew>(a, to);
+    case 128: return launchTiles<kType, 128, kFew>(a, to);
     case 192: return launchDim<kType, 192, 1, kFew>(a, to);
     default: return launchDim<kType, 256, 1, kFew>(a, to);
   }

@@ -10,6 +10,7 @@ namespace octavo::cuda::wide {
 
 constexpr int kGroupQueries = 64;  // query tokens a warpgroup
 constexpr int kRowBytes = 128;
+constexpr int kBringers = 2;  // warps that bring keys, and that bring values
 
 struct Arguments {
   CUtensorMap query;  // [tokens, heads · dim]
@@ -69,9 +70,9 @@ struct Shared {
       ptx::initBarrier(queryEmpty + i * 8, kConsumers);
     }
     for (int i = 0; i < S::kStages; ++i) {
-      ptx::initBarrier(keysFull + i * 8, 1);
+      ptx::initBarrier(keysFull + i * 8, kBringers);
       ptx::initBarrier(keysEmpty + i * 8, kConsumers);
-      ptx::initBarrier(valuesFull + i * 8, 1);
+      ptx::initBarrier(valuesFull + i * 8, kBringers);
       ptx::initBarrier(valuesEmpty + i * 8, kConsumers);
     }
     ptx::initBarrier(workFull, 1);
@@ -135,7 +136,8 @@ class Dealer {
 
 /**
  * What a lane of a producing warp brings of every tile: one box of the cache. Warps 0 and 2 bring keys, 1 and 3 values:
- * a copy is started a lane after the other, and with blocks of 16 one warp could not keep up.
+ * a copy is started a lane after the other, and with blocks of 16 one warp could not keep up. Both arrive at a tile's
+ * barrier, also where one has no box of it: else that one could fall two laps behind, and wait for a parity for ever.
  */
 template <typename S>
 class Feed {
@@ -160,7 +162,8 @@ class Feed {
   }
 
  private:
-  static constexpr int kNone = -1;
+  /** No box of the lane's; one before all rows of the cache, which is brought as zeros. */
+  static constexpr int kNone = -1, kUnseen = -256;
 
   __device__ __forceinline__ int boxesOf(const PrefillWork& work, int tile) const {
     int tokens = min(S::kKeys, work.endKey() - tile * S::kKeys);
@@ -170,14 +173,16 @@ class Feed {
   __device__ __forceinline__ int rowOf(const PrefillWork& work, int tile) const {
     if (box_ >= boxesOf(work, tile)) return kNone;
     int token = tile * S::kKeys + box_ * a_.boxTokens;
+    if (!work.seesBefore(token + a_.boxTokens, a_.window)) return kUnseen;
     int64_t layer = static_cast<int64_t>(work.blockAt(a_.batch, token / a_.blockSize)) * a_.layers + a_.layer;
     int64_t head = (layer * 2 + plane_) * a_.kvHeads + work.head / a_.groupSize;
     return static_cast<int>(head * a_.blockSize + token % a_.blockSize);
   }
   __device__ __forceinline__ void loadTile(int row, int boxes, uint32_t to, uint32_t full) const {
     int boxBytes = a_.boxTokens * kRowBytes;
-    if (threadIdx.x < 64 && threadIdx.x % 32 == 0) {
-      ptx::arriveExpecting(full, static_cast<uint32_t>(boxes * boxBytes * S::kSlabs));
+    if (threadIdx.x % 32 == 0) {
+      if (threadIdx.x < 64) ptx::arriveExpecting(full, static_cast<uint32_t>(boxes * boxBytes * S::kSlabs));
+      else ptx::arrive(full);
     }
     __syncwarp();
     if (row == kNone) return;

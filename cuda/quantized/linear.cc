@@ -20,12 +20,12 @@ void requireScratch(const LinearScratch& scratch, const LinearScratchLayout& lay
 
 /** x as codes and scales, in the first part of the scratch. */
 CodedInput codeInput(const Matrix& x, const QuantizedMatrix& weight, const LinearScratch& scratch,
-                     const LinearScratchLayout& layout, cudaStream_t stream) {
+                     const LinearScratchLayout& layout, const DeviceTraits& traits, cudaStream_t stream) {
   requireScratch(scratch, layout);
   auto* const bytes = static_cast<uint8_t*>(scratch.data);
   const CodedInput coded{bytes, reinterpret_cast<float*>(bytes + layout.scaleOffset), x.rows, x.columns,
                          layout.codeStride, static_cast<int32_t>(layout.scaleStride)};
-  launchQuantizeCodes(coded, x, weight.codeType, weight.activations, stream);
+  launchQuantizeCodes(coded, x, weight.codeType, weight.activations, traits, stream);
   return coded;
 }
 
@@ -73,7 +73,7 @@ void launchQuantizedLinear(const Matrix& out, const Matrix& x, const QuantizedMa
   }
   const LinearScratchLayout layout(x.dtype, x.rows, weight.rows, weight.columns, weight.activations.scaling);
   if (canMultiplyCodes(weight, traits)) {
-    launchCodedProduct(out, codeInput(x, weight, scratch, layout, stream), weight, bias, traits, stream);
+    launchCodedProduct(out, codeInput(x, weight, scratch, layout, traits, stream), weight, bias, traits, stream);
     return;
   }
   const Matrix input = quantizeInput(x, weight, scratch, layout, stream);
@@ -95,7 +95,7 @@ void launchGroupedLinear(const Matrix& out, const Matrix& x, const QuantizedMatr
   if (out.rows == 0 || out.columns == 0 || experts.count == 0 || experts.mostRows == 0) return;
   const LinearScratchLayout layout(x.dtype, x.rows, out.columns, weight.columns, weight.activations.scaling);
   if (canMultiplyGroups(weight, traits)) {
-    launchGroupedProduct(out, codeInput(x, weight, scratch, layout, stream), weight, experts, traits, stream);
+    launchGroupedProduct(out, codeInput(x, weight, scratch, layout, traits, stream), weight, experts, traits, stream);
   } else {
     launchGroupedGemv(out, quantizeInput(x, weight, scratch, layout, stream), weight, experts, stream);
   }

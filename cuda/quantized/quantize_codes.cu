@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(kGroupsThreads) groupCodesKernel(const __grid_
 }  // namespace
 
 void launchQuantizeCodes(const CodedInput& to, const Matrix& x, CodeType type, const ActivationQuantization& how,
-                         cudaStream_t stream) {
+                         const DeviceTraits& traits, cudaStream_t stream) {
   const CodesArguments a{to, x, how.scaling, how.inputScale, isChunked(x)};
   cudaLaunchAttribute early;
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -192,7 +192,7 @@ void launchQuantizeCodes(const CodedInput& to, const Matrix& x, CodeType type, c
   config.gridDim = dim3(static_cast<unsigned>(x.rows));
   config.stream = stream;
   config.attrs = &early;
-  config.numAttrs = 1;
+  config.numAttrs = traits.architecture >= 90 ? 1 : 0;  // code for sm_80 does not wait for what makes x
   if (how.scaling == ActivationScaling::kGroup) {
     config.gridDim.y = static_cast<unsigned>(ceilDivide(to.stride, kGroupsThreads * kChunk));
     config.blockDim = dim3(kGroupsThreads);

@@ -44,7 +44,7 @@ struct CodedInput {
 
 /** x as codes of `type` (int8, e4m3), scaled as `how` says: the codes and scales that launchQuantizeRows multiplies. */
 void launchQuantizeCodes(const CodedInput& to, const Matrix& x, CodeType type, const ActivationQuantization& how,
-                         cudaStream_t stream);
+                         const DeviceTraits& traits, cudaStream_t stream);
 
 /**
  * True where the product of codes below applies: the weight is of int8 codes, or of e4m3 codes where sm_90a code is

@@ -3,7 +3,7 @@ import { addRmsNorm, embedding, linear, pagedAttention, swiglu } from '../../lib
 import type { FloatDType } from '../../lib/ops/index.js'
 import { unit } from '../ops-cases/compare.js'
 import type { OpCase } from '../ops-cases/compare.js'
-import { fillCache, layPages } from '../ops-cases/paged.js'
+import { fillCache, layPages, seenTable } from '../ops-cases/paged.js'
 import { Random, round } from '../ops-cases/random.js'
 import * as attentionReference from '../ops-cases/reference-attention.js'
 import * as rowReference from '../ops-cases/reference-rows.js'
@@ -117,7 +117,7 @@ export function alignedAttentionCase(shape: Shape, seed: number): OpCase {
         layer: 1,
         queryStart: starts,
         contextLength: contexts,
-        blockTable: pages.table,
+        blockTable: seenTable(pages, sequences, blockSize, window),
         window,
       })
       return { out: out.read() }

@@ -225,6 +225,28 @@ export interface BuiltBatch {
   maxContextLength: number
 }
 
+export interface AttentionLimits {
+  dtype: 'fp32' | 'bf16' | 'fp16'
+  heads: number
+  kvHeads: number
+  headDim: number
+  maxSequences: number
+  maxContextLength: number
+}
+
+/** Items and slots for pieces of them, of single query tokens and of a few; where what lies in the scratch ends. */
+export interface AttentionScratch {
+  headShare: number
+  shares: number
+  fewHeadShare: number
+  fewShares: number
+  capacity: number
+  fewCapacity: number
+  groupCounters: number
+  counterBytes: number
+  bytes: number
+}
+
 export interface NativeTesting {
   /** Over the device of that name, or one of so many bytes whose streams stand still. */
   Memory: new (device: string | { totalBytes: number }) => Memory
@@ -243,6 +265,7 @@ export interface NativeTesting {
     /** The part in region weights. */
     constants: number
   }
+  attentionScratch(attention: AttentionLimits): AttentionScratch
   buildBatch(sequences: Sequence[], blockSize: number, limits: BatchLimits): BuiltBatch
   /** False: ranges of addresses reserved from now on are taken whole, as where the driver cannot map pages. */
   allowPageMapping(allowed: boolean): void

@@ -3,7 +3,7 @@ import { kvWrite, pagedAttention } from '../../lib/ops/index.js'
 import type { FloatDType } from '../../lib/ops/index.js'
 import { lazyCase, unit } from './compare.js'
 import type { OpCase } from './compare.js'
-import { fillCache, layPages } from './paged.js'
+import { fillCache, layPages, seenTable } from './paged.js'
 import { round } from './random.js'
 import * as reference from './reference-attention.js'
 import { floats } from './rows.js'
@@ -83,7 +83,7 @@ export function attentionCase(given: Partial<AttentionCase>): OpCase {
           layer: 1,
           queryStart: starts,
           contextLength: contexts,
-          blockTable: pages.table,
+          blockTable: seenTable(pages, sequences, blockSize, window),
           window,
         })
         return { out: out.read() }

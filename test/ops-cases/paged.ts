@@ -36,6 +36,22 @@ export function layPages(contexts: readonly number[], blockSize: number, random:
   return { blocks, tableStride, table }
 }
 
+/** The table, stale as well where a window hides a block from all query tokens of its sequence. */
+export function seenTable(
+  { table, tableStride }: Pages,
+  sequences: readonly { queryLength: number; contextLength: number }[],
+  blockSize: number,
+  window: number,
+): Int32Array {
+  const seen = table.slice()
+  if (window === 0) return seen
+  sequences.forEach(({ queryLength, contextLength }, s) => {
+    const hidden = Math.max(0, contextLength - queryLength - window + 1)
+    seen.fill(stale, s * tableStride, s * tableStride + Math.floor(hidden / blockSize))
+  })
+  return seen
+}
+
 /** The slot of token `position` of sequence `s`. */
 export function slotOf(pages: Pages, blockSize: number, s: number, position: number): number {
   const block = pages.table[s * pages.tableStride + Math.floor(position / blockSize)]!

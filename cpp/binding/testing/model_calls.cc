@@ -3,6 +3,7 @@
 #include "binding/model_arguments.h"
 #include "binding/testing/handle.h"
 #include "model/decoder.h"
+#include "ops/attention_scratch.h"
 
 namespace octavo::testing {
 
@@ -55,6 +56,24 @@ Napi::Value decoderBytes(const Napi::CallbackInfo& info) {
                                                                readLimits(plan.fields("limits")))));
   bytes.Set("constants", static_cast<double>(Decoder::constantBytes(spec)));
   return bytes;
+}
+
+Napi::Value attentionScratch(const Napi::CallbackInfo& info) {
+  const Fields given(info[0], "attention");
+  const AttentionShape shape{given.floatDType("dtype"), given.int32("heads"), given.int32("kvHeads"),
+                             given.int32("headDim")};
+  const AttentionScratchLayout layout(shape, given.int32("maxSequences"), given.int32("maxContextLength"));
+  Napi::Object object = Napi::Object::New(info.Env());
+  object.Set("headShare", layout.headShare);
+  object.Set("shares", layout.shares);
+  object.Set("fewHeadShare", layout.fewHeadShare);
+  object.Set("fewShares", layout.fewShares);
+  object.Set("capacity", layout.capacity);
+  object.Set("fewCapacity", layout.fewCapacity);
+  object.Set("groupCounters", static_cast<double>(layout.groupCounters));
+  object.Set("counterBytes", static_cast<double>(layout.counterBytes));
+  object.Set("bytes", static_cast<double>(layout.bytes));
+  return object;
 }
 
 Napi::Value buildBatch(const Napi::CallbackInfo& info) {
@@ -114,6 +133,7 @@ void defineModelCalls(Napi::Env env, Napi::Object testing) {
   testing.Set("validateManifest", Napi::Function::New<call<validateManifest>>(env));
   testing.Set("weightBytes", Napi::Function::New<call<weightBytes>>(env));
   testing.Set("decoderBytes", Napi::Function::New<call<decoderBytes>>(env));
+  testing.Set("attentionScratch", Napi::Function::New<call<attentionScratch>>(env));
   testing.Set("buildBatch", Napi::Function::New<call<buildBatch>>(env));
 }
 

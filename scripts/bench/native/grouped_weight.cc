@@ -47,7 +47,7 @@ class GroupedWeight : public GemmWeight {
     auto* const to = reinterpret_cast<uint8_t*>(scratch_.data());
     coded_ = {to, reinterpret_cast<float*>(to + layout_.scaleOffset), x.rows, x.columns, layout_.codeStride,
               static_cast<int32_t>(layout_.scaleStride)};
-    cuda::launchQuantizeCodes(coded_, x, expert_.codeType, expert_.activations, stream);
+    cuda::launchQuantizeCodes(coded_, x, expert_.codeType, expert_.activations, traits, stream);
   }
 
   void launch(const Matrix& out, const Matrix& x, int, const cuda::DeviceTraits& traits,
