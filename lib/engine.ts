@@ -312,7 +312,13 @@ export class Engine {
    * console.log(engine.memory().kv.pages.mapped)
    * ```
    */
-  async compact(): Promise<void> {
+  compact(): Promise<void> {
+    const compacted = this.#compact()
+    compacted.catch(() => {}) // who does not wait for it is not told
+    return compacted
+  }
+
+  async #compact(): Promise<void> {
     this.#state.assertOpen()
     await this.#state.native.compact()
   }

@@ -3,7 +3,7 @@ import { OctavoError } from './errors.js'
 import type { ChatOptions, Prompt } from './options/generate-options.js'
 import { checkPromptLength } from './options/generate-settings.js'
 import type { ModelLimits } from './options/model-limits.js'
-import { invalid } from './options/reader.js'
+import { invalid, isArray } from './options/reader.js'
 import type { ChatMessage, ChatTemplateOptions, TextModel } from './text/types.js'
 
 /** A copy: what is checked is what is used, whoever shares the caller's array. */
@@ -51,6 +51,10 @@ export function promptIds(
   return checkedIds(ids, length, limits.vocabularySize)
 }
 
+/** What templates take: null and nothing at all beside tool calls. */
+const isContent = (content: unknown): boolean =>
+  content === undefined || content === null || typeof content === 'string' || isArray(content)
+
 function checkMessages(messages: unknown): asserts messages is ChatMessage[] {
   if (!Array.isArray(messages) || messages.length === 0) {
     throw invalid('messages', messages, 'a non-empty array of { role, content }')
@@ -61,6 +65,10 @@ function checkMessages(messages: unknown): asserts messages is ChatMessage[] {
     if (!fits) throw invalid(`messages[${i}]`, message, 'an object with role and content')
     const { role } = message as { role?: unknown }
     if (typeof role !== 'string') throw invalid(`messages[${i}].role`, role, 'a string')
+    const { content } = message as { content?: unknown }
+    if (!isContent(content)) {
+      throw invalid(`messages[${i}].content`, content, 'a string, an array of parts, or null')
+    }
   })
 }
 

@@ -32,8 +32,7 @@ import type { ChatMessage, Detokenizer, Tokenizer } from './text/types.js'
  * ```
  */
 export class Session {
-  /** The engine it belongs to. */
-  readonly engine: Engine
+  readonly #engine: Engine
   readonly #id: number
   readonly #state: EngineState
   readonly #stack: string
@@ -42,7 +41,7 @@ export class Session {
 
   /** @internal Use engine.createSession(). */
   constructor(engine: Engine, state: EngineState, create: (native: NativeEngine) => number) {
-    this.engine = engine
+    this.#engine = engine
     this.#state = state
     try {
       this.#id = create(state.native)
@@ -60,6 +59,11 @@ export class Session {
         return true
       },
     })
+  }
+
+  /** The engine it belongs to. */
+  get engine(): Engine {
+    return this.#engine
   }
 
   /** As the ledger and `engine.memory().sessions` name it. */
@@ -140,7 +144,7 @@ export class Session {
    */
   fork(): Session {
     this.assertOpen()
-    return new Session(this.engine, this.#state, (native) => native.forkSession(this.#id))
+    return new Session(this.#engine, this.#state, (native) => native.forkSession(this.#id))
   }
 
   /**

@@ -1,12 +1,11 @@
 /** Memory on a device, typed and disposable. */
 import '../polyfill.js'
 import { OctavoError } from '../errors.js'
-import { show } from '../options/reader.js'
 import { creationStack, unwatch, watch } from '../runtime/leaks.js'
-import { arrayTypes, bytesOf, decode, dtypes, encode } from './dtype.js'
+import { arrayTypes, bytesOf, decode, encode, requireDType } from './dtype.js'
 import type { ArrayOf, DType, FloatDType } from './dtype.js'
 import type { Device } from './device.js'
-import { float32s, int32s } from './indices.js'
+import { uint8s, float32s, int32s } from './indices.js'
 import { callOps } from './load.js'
 import { elementsOf } from './shape.js'
 import type { Shape } from './shape.js'
@@ -60,12 +59,7 @@ export class DeviceBuffer<D extends DType = DType> implements Disposable {
     shape: Shape,
     tag: string,
   ): DeviceBuffer<D> {
-    if (!dtypes.includes(dtype)) {
-      throw new OctavoError(
-        'OCTAVO_INVALID_ARGUMENT',
-        `the dtype is ${show(dtype)}: expected one of ${dtypes.join(', ')}`,
-      )
-    }
+    requireDType(dtype)
     const bytes = elementsOf(shape) * bytesOf(dtype)
     const handle = callOps((ops) => ops.createBuffer({ device: device.handle, bytes, tag }))
     return new DeviceBuffer(handle, device, dtype, shape)
@@ -134,10 +128,12 @@ export class DeviceBuffer<D extends DType = DType> implements Disposable {
     if (values instanceof type) return values
     if (isFloat(this.dtype) && Array.isArray(values))
       return encode(this.dtype, float32s('values', values))
+    if (Array.isArray(values) && this.dtype === 'u8') return uint8s('values', values) as ArrayOf[D]
     if (Array.isArray(values) && this.dtype === 'i32') return int32s('values', values) as ArrayOf[D]
     throw new OctavoError(
       'OCTAVO_INVALID_ARGUMENT',
-      `a ${this.dtype} buffer is written from a ${type.name} or an array of numbers`,
+      `a ${this.dtype} buffer is written from a ${type.name}` +
+        (this.dtype === 'i64' ? '' : ' or an array of numbers'),
     )
   }
 }

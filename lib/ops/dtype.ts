@@ -1,4 +1,6 @@
 /** Element types of device buffers, and how JavaScript numbers become them. */
+import { OctavoError } from '../errors.js'
+import { invalid, isArray, show } from '../options/reader.js'
 
 /** Element type of a buffer. `bf16` and `fp16` are read and written as their bits, in a Uint16Array. */
 export type DType = 'fp32' | 'bf16' | 'fp16' | 'i32' | 'i64' | 'u8'
@@ -34,8 +36,23 @@ export const arrayTypes: { readonly [D in DType]: ArrayConstructor<ArrayOf[D]> }
 /** Every dtype. */
 export const dtypes = Object.keys(arrayTypes) as DType[]
 
+/** Throws OCTAVO_INVALID_ARGUMENT for what is no dtype. */
+export function requireDType(dtype: unknown): asserts dtype is DType {
+  if (dtypes.includes(dtype as DType)) return
+  throw new OctavoError(
+    'OCTAVO_INVALID_ARGUMENT',
+    `the dtype is ${show(dtype)}: expected one of ${dtypes.join(', ')}`,
+  )
+}
+
+function requireNumbers(values: unknown): asserts values is ArrayLike<number> {
+  if (ArrayBuffer.isView(values) ? !(values instanceof DataView) : isArray(values)) return
+  throw invalid('values', values, 'an array or a typed array of numbers')
+}
+
 /** Bytes of one element. */
 export function bytesOf(dtype: DType): number {
+  requireDType(dtype)
   return arrayTypes[dtype].BYTES_PER_ELEMENT
 }
 
@@ -90,6 +107,7 @@ function everyFp16(): Float32Array {
  * ```
  */
 export function toBf16(values: ArrayLike<number>): Uint16Array {
+  requireNumbers(values)
   const halves = new Uint16Array(values.length)
   for (let i = 0; i < halves.length; i++) halves[i] = toBf16Bits(values[i]!)
   return halves
@@ -97,6 +115,7 @@ export function toBf16(values: ArrayLike<number>): Uint16Array {
 
 /** Numbers as IEEE fp16 bits, rounded to nearest even; 65520 and above become infinity. */
 export function toFp16(values: ArrayLike<number>): Uint16Array {
+  requireNumbers(values)
   const halves = new Uint16Array(values.length)
   for (let i = 0; i < halves.length; i++) halves[i] = toFp16Bits(values[i]!)
   return halves
@@ -104,6 +123,7 @@ export function toFp16(values: ArrayLike<number>): Uint16Array {
 
 /** The numbers that bf16 bits stand for, exactly. */
 export function fromBf16(halves: ArrayLike<number>): Float32Array {
+  requireNumbers(halves)
   const floats = new Uint32Array(halves.length)
   for (let i = 0; i < floats.length; i++) floats[i] = halves[i]! << 16
   return new Float32Array(floats.buffer)
@@ -111,6 +131,7 @@ export function fromBf16(halves: ArrayLike<number>): Float32Array {
 
 /** The numbers that IEEE fp16 bits stand for, exactly. */
 export function fromFp16(halves: ArrayLike<number>): Float32Array {
+  requireNumbers(halves)
   const numbers = everyFp16()
   const floats = new Float32Array(halves.length)
   for (let i = 0; i < floats.length; i++) floats[i] = numbers[halves[i]!]!
@@ -119,6 +140,8 @@ export function fromFp16(halves: ArrayLike<number>): Float32Array {
 
 /** Numbers in the array a buffer of that dtype is written from, rounded to it. */
 export function encode<D extends FloatDType>(dtype: D, values: ArrayLike<number>): ArrayOf[D] {
+  requireNumbers(values)
+  requireDType(dtype)
   const encoded =
     dtype === 'bf16'
       ? toBf16(values)

@@ -41,6 +41,14 @@ export function int64s(name: string, values: Int64s): BigInt64Array {
   return BigInt64Array.from(values, BigInt)
 }
 
+export function uint8s(name: string, values: readonly number[]): Uint8Array {
+  const wrong = Array.from(values).findIndex(
+    (value) => !Number.isInteger(value) || value < 0 || value > 255,
+  )
+  if (wrong >= 0) refuse(name, wrong, values[wrong], 'an integer from 0 to 255')
+  return Uint8Array.from(values)
+}
+
 export function float32s(name: string, values: Float32Array | readonly number[]): Float32Array {
   if (values instanceof Float32Array) return values
   requireArray(name, values)

@@ -28,6 +28,19 @@ describe('a session', () => {
     expect(ledgerOf(engine)).toEqual(loaded)
   })
 
+  it('rejects quietly what is asked of it after its end', async () => {
+    const engine = await loadStories()
+    engine.dispose()
+    const unheard: unknown[] = []
+    const hear = (reason: unknown): void => void unheard.push(reason)
+    process.on('unhandledRejection', hear)
+    const compacted = engine.compact()
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('unhandledRejection', hear)
+    expect(unheard).toEqual([])
+    await expect(compacted).rejects.toMatchObject({ code: 'OCTAVO_DISPOSED' })
+  })
+
   it('may be disposed any number of times, in either way', async () => {
     await using engine = await loadStories()
     const session = engine.createSession()

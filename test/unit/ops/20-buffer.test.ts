@@ -29,12 +29,14 @@ describe('buffers', () => {
     using i32 = device.from('i32', 2, Int32Array.of(1, -2147483648))
     using i64 = device.from('i64', 2, BigInt64Array.of(-1n, 2n ** 62n))
     using u8 = device.from('u8', 3, Uint8Array.of(0, 128, 255))
+    using bytes = device.from('u8', 2, [7, 255])
     expect(Array.from(fp32.read())).toEqual([1, -2, 0.5, NaN])
     expect(Array.from(bf16.readNumbers())).toEqual([1, 0.10009765625])
     expect(Array.from(fp16.readNumbers())).toEqual([1, 0.0999755859375])
     expect(Array.from(i32.read())).toEqual([1, -2147483648])
     expect(Array.from(i64.read())).toEqual([-1n, 2n ** 62n])
     expect(Array.from(u8.read())).toEqual([0, 128, 255])
+    expect(Array.from(bytes.read())).toEqual([7, 255])
   })
 
   test('are written and read in part', () => {

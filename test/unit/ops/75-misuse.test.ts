@@ -228,3 +228,19 @@ describe('memory that is shared', () => {
     ops.kvWrite(paged, 0, heads, heads, [3, -1, 5, -1])
   })
 })
+
+test('what is no dtype, or no numbers, is refused in a sentence', () => {
+  refused(() => untyped.bytesOf!('x'), 'the dtype is "x": expected one of fp32, bf16')
+  refused(() => untyped.bytesOf!('toString'), 'the dtype is "toString"')
+  for (const name of ['toBf16', 'toFp16', 'fromBf16', 'fromFp16']) {
+    refused(() => untyped[name]!(null), 'values is null; it must be an array or a typed array')
+    refused(() => untyped[name]!({ length: 1e9 }), 'values is an object (Object)')
+  }
+  refused(
+    () => device.from('u8', 2, [1, 256]),
+    'values[1] is 256: expected an integer from 0 to 255',
+  )
+  refused(() => device.from('u8', 1, [0.5]), 'values[0] is 0.5')
+  const words = [1] as unknown as BigInt64Array
+  refused(() => device.from('i64', 1, words), 'a i64 buffer is written from a BigInt64Array')
+})

@@ -100,6 +100,8 @@ describe('chatIds', () => {
     ],
     ['hello', 'messages is "hello"'],
     [[null], 'messages[0] is null'],
+    [[{ role: 'user', content: 5 }], 'messages[0].content is 5; it must be a string, an array'],
+    [[{ role: 'user', content: new Date(0) }], 'messages[0].content is an object (Date)'],
     [[{ role: 'user', content: 'a' }, { content: 'b' }], 'messages[1].role is undefined'],
   ])('refuses %p', (messages, sentence) => {
     expect(() => chatIds(messages as never, {}, templated, 3)).toThrow(
