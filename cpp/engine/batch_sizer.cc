@@ -1,13 +1,13 @@
 #include "engine/batch_sizer.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace octavo {
 
 namespace {
 
-constexpr int64_t kMemory = 16;  // ended requests that the mean remembers
-
+constexpr int64_t kMemory = 16;      // ended requests that the mean remembers
 constexpr double kLeastGain = 0.25;  // of what a lowering would gain if all time were the tokens'
 
 /** A grain more, at least one. */
@@ -60,26 +60,29 @@ void BatchSizer::stepped(int32_t tokens, int64_t nanoseconds) {
   }
 }
 
-/** The last lowering has shown, and was of use. */
+/** The last lowering has shown, and what came of half the tokens was of use. */
 bool BatchSizer::mayHelp(int32_t tokens, int64_t nanoseconds) const {
   if (loweredAt_ == 0) return true;
+  if (tokens > tokens_) return false;
+  if (tokens > loweredAt_ / 2) return true;
   const double left = static_cast<double>(tokens) / loweredAt_;
-  if (left > 1 - 1.0 / kGrain) return false;
   const auto gained = static_cast<double>(loweredTime_ - nanoseconds);
   return gained >= kLeastGain * (1 - left) * static_cast<double>(loweredTime_);
 }
 
 void BatchSizer::lower(int32_t tokens, int64_t nanoseconds) {
   late_ = 0;
+  if (nanoseconds - loweredTime_ > loweredTime_ / kGrain) loweredAt_ = 0;  // another load than that which was lowered for
   if (!mayHelp(tokens, nanoseconds)) return;
   const double share = static_cast<double>(sizing_.targetNanoseconds) / static_cast<double>(nanoseconds);
-  const auto onTime = static_cast<int32_t>(tokens * std::clamp(share, 0.5, 1 - 1.0 / kGrain));
-  const int32_t lowered = std::max(1, std::min(tokens_, onTime));
+  const auto onTime = static_cast<int32_t>(std::ceil(tokens * std::clamp(share, 0.5, 1 - 1.0 / kGrain)));
+  const int32_t lowered = std::max(1, std::min({tokens_, tokens - 1, onTime}));
   if (lowered == tokens_) return;
   tokens_ = lowered;
+  ++report_.lowered;
+  if (loweredAt_ != 0 && tokens > loweredAt_ / 2) return;
   loweredAt_ = tokens;
   loweredTime_ = nanoseconds;
-  ++report_.lowered;
 }
 
 BatchSize BatchSizer::size(bool byMemory) const {

@@ -34,9 +34,9 @@ struct BatchReport {
  * Time: two steps in a row over the target lower the tokens, to what would have been on time, by an eighth at least and
  * a half at most. Eight in a row after which an eighth more would still take 90 % of the target, were all the time the
  * tokens', raise them by that eighth. What lies between changes nothing: where a step takes a fixed time and one a
- * token, and varies by less than 5 %, a raise is never taken back. A lowering must show before the next one, in steps
- * of an eighth fewer tokens; where it gained less than a quarter of its share, the time is not the tokens' and it was the
- * last one until a step is on time.
+ * token, and varies by less than 5 %, a raise is never taken back. A lowering must show before the next one, in a
+ * step within it. Where half the tokens are gone and gained less than a quarter of their share, the time is not theirs, and
+ * nothing is lowered until a step was on time, or takes an eighth longer.
  *
  * Both fall at once and rise slowly.
  */
@@ -67,7 +67,7 @@ class BatchSizer {
   int32_t memory_;               // sequences
   int32_t tokens_;
   int32_t roomier_ = 0, late_ = 0, good_ = 0;  // steps in a row
-  int32_t loweredAt_ = 0;        // tokens of the step that lowered them last, since one was on time; and its time
+  int32_t loweredAt_ = 0;        // tokens of the step from which on lowering is judged, and its time; 0: none
   int64_t loweredTime_ = 0;
   BatchReport report_;
 };
