@@ -38,8 +38,8 @@ export type { Piece, TokenLogprob } from './runtime/pieces.js'
 export type { FinishReason, GenerationResult, Timings, Usage } from './runtime/result.js'
 export type { Logits } from './runtime/score-request.js'
 export type {
+  BatchReport,
   CompactionReport,
-  QuarantineReport,
   EvictionReport,
   KvPages,
   KvReport,
@@ -47,6 +47,7 @@ export type {
   MappedReport,
   MemoryReport,
   PrefixCacheReport,
+  QuarantineReport,
   RegionName,
   RegionReport,
   SessionReport,

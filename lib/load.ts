@@ -51,6 +51,7 @@ function nativeOptions(settings: EngineSettings, totalBytes: () => number): Nati
     kvDType,
     eviction,
     admission,
+    targetInterTokenMs,
     prefix,
     pinnedBytes,
   } = settings
@@ -62,6 +63,7 @@ function nativeOptions(settings: EngineSettings, totalBytes: () => number): Nati
     ...(kvDType !== null && { kvDType }),
     eviction,
     admission,
+    ...(targetInterTokenMs !== null && { targetInterTokenMs }),
     ...(prefix !== null && { prefix }),
     memoryLimit: limitBytes(settings.limit, totalBytes),
     kvBytes: settings.kvBytes ?? 0,

@@ -162,6 +162,22 @@ export interface MappedReport {
   bytes: number
 }
 
+/** How large a batch may be now, and what made it so. */
+export interface BatchReport {
+  /** Requests that may run at once: `maxSequences`, or fewer for want of time or, with optimistic admission, of memory. */
+  sequences: number
+  /** Tokens of a step in which somebody decodes: `maxBatchTokens`, or fewer for the target. */
+  tokens: number
+  /** Requests that the KV cache has room for, as far as is foreseen. */
+  memorySequences: number
+  /** Tokens that a request is foreseen to come to hold. */
+  expectedTokens: number
+  /** Since the load: steps over `targetInterTokenMs`, and how often that lowered `tokens` or raised them again. */
+  late: number
+  lowered: number
+  raised: number
+}
+
 /** All of an engine's memory at one moment. Every figure in bytes unless its name says otherwise. */
 export interface MemoryReport {
   device: string
@@ -193,9 +209,9 @@ export interface MemoryReport {
   requests: { running: number; waiting: number }
   /**
    * Since the load: how often a request had to make room while it ran (`preemptions`, of optimistic admission), and how
-   * often one waited a step so that another could end (`stalls`, of guaranteed admission).
+   * often one waited a step so that another could end (`stalls`, of guaranteed admission). And how large a batch may be now.
    */
-  scheduler: { preemptions: number; stalls: number }
+  scheduler: { preemptions: number; stalls: number; batch: BatchReport }
   /** Done since the load. */
   steps: number
   /** The host's memory as last read, and what was done about it. */
@@ -295,7 +311,7 @@ export function memoryReport(
     driver,
     external: { contextBytes: report.contextBytes, bytes: externalBytes },
     requests: { running: report.running, waiting: report.waiting },
-    scheduler: { preemptions: report.preemptions, stalls: report.stalls },
+    scheduler: { preemptions: report.preemptions, stalls: report.stalls, batch: report.batch },
     steps: report.steps,
     host: report.host,
     audit,

@@ -144,6 +144,8 @@ export interface NativeEngineOptions {
   kvDType?: NativeDType
   eviction?: 'page-aware' | 'lru'
   admission?: 'guaranteed' | 'optimistic'
+  /** Of a step in which somebody decodes; absent: as long as it takes. */
+  targetInterTokenMs?: number
   prefix?: NativePrefixOptions
   memoryLimit: number
   kvBytes: number
@@ -177,6 +179,9 @@ export interface NativeEngineOptions {
     mayPlant?: boolean
     /** Time stands still until `advanceClock`. */
     fakeClock?: boolean
+    /** With it: that a step, and each token of it, take. */
+    fakeStepMicroseconds?: number
+    fakeTokenMicroseconds?: number
   }
 }
 
@@ -284,6 +289,17 @@ export interface NativeSession {
   place: number
 }
 
+/** Mirrors BatchReport of cpp/engine/batch_sizer.h. */
+export interface NativeBatch {
+  sequences: number
+  tokens: number
+  memorySequences: number
+  expectedTokens: number
+  lowered: number
+  raised: number
+  late: number
+}
+
 export interface NativeReport {
   lines: NativeLedgerLine[]
   regions: {
@@ -334,6 +350,7 @@ export interface NativeReport {
   waiting: number
   preemptions: number
   stalls: number
+  batch: NativeBatch
   steps: number
   /** of the engine thread over all steps, outside the device's work */
   hostNanoseconds: number

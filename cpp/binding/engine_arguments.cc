@@ -38,6 +38,8 @@ EngineTesting readTesting(const Fields& testing) {
   if (testing.has("neverPlan")) read.neverPlan = testing.flag("neverPlan");
   if (testing.has("mayPlant")) read.mayPlant = testing.flag("mayPlant");
   if (testing.has("fakeClock")) read.fakeClock = testing.flag("fakeClock");
+  if (testing.has("fakeStepMicroseconds")) read.fakeStepMicroseconds = testing.int32("fakeStepMicroseconds");
+  if (testing.has("fakeTokenMicroseconds")) read.fakeTokenMicroseconds = testing.int32("fakeTokenMicroseconds");
   if (testing.has("idleMilliseconds")) read.idleMilliseconds = testing.int32("idleMilliseconds");
   if (testing.has("stepMicroseconds")) read.stepMicroseconds = testing.int32("stepMicroseconds");
   return read;
@@ -79,6 +81,9 @@ EngineOptions readOptions(const Fields& options) {
   if (options.has("dtype")) read.dtype = options.dtype("dtype");
   if (options.has("eviction")) read.eviction = readEviction(options);
   if (options.has("admission")) read.admission = readAdmission(options);
+  if (options.has("targetInterTokenMs")) {
+    read.targetInterToken = static_cast<int64_t>(options.number("targetInterTokenMs", 0, 3.6e6) * 1e6);
+  }
   if (options.has("prefix")) read.prefix = readPrefix(options.fields("prefix"));
   if (options.has("kvDType")) read.kvDType = options.dtype("kvDType");
   read.memoryLimit = options.size("memoryLimit");

@@ -67,6 +67,18 @@ Napi::Object makeEviction(Napi::Env env, const EvictionReport& eviction) {
 
 }  // namespace
 
+Napi::Object makeBatch(Napi::Env env, const BatchReport& batch) {
+  Napi::Object made = Napi::Object::New(env);
+  made.Set("sequences", static_cast<double>(batch.size.sequences));
+  made.Set("tokens", static_cast<double>(batch.size.tokens));
+  made.Set("memorySequences", static_cast<double>(batch.memorySequences));
+  made.Set("expectedTokens", static_cast<double>(batch.expectedTokens));
+  made.Set("lowered", static_cast<double>(batch.lowered));
+  made.Set("raised", static_cast<double>(batch.raised));
+  made.Set("late", static_cast<double>(batch.late));
+  return made;
+}
+
 Napi::Object makeReport(Napi::Env env, const EngineReport& report) {
   Napi::Object made = Napi::Object::New(env);
   Napi::Array lines = Napi::Array::New(env);
@@ -100,6 +112,7 @@ Napi::Object makeReport(Napi::Env env, const EngineReport& report) {
   made.Set("waiting", static_cast<double>(report.waiting));
   made.Set("preemptions", static_cast<double>(report.scheduler.preemptions));
   made.Set("stalls", static_cast<double>(report.scheduler.stalls));
+  made.Set("batch", makeBatch(env, report.scheduler.batch));
   made.Set("steps", static_cast<double>(report.steps));
   made.Set("hostNanoseconds", static_cast<double>(report.hostNanoseconds));
   return made;

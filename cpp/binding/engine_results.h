@@ -18,5 +18,6 @@ napi_value makeEvents(napi_env env, EngineEvents events);
 
 /** NativeReport. */
 Napi::Object makeReport(Napi::Env env, const EngineReport& report);
+Napi::Object makeBatch(Napi::Env env, const BatchReport& batch);
 
 }  // namespace octavo

@@ -15,6 +15,7 @@
 #include "binding/testing/resource_handle.h"
 #include "binding/testing/pool_handle.h"
 #include "binding/testing/scheduler_handle.h"
+#include "binding/testing/sizer_handle.h"
 #include "binding/testing/trace_handle.h"
 #include "binding/testing/workspace_handle.h"
 
@@ -31,6 +32,7 @@ void initTesting(Napi::Env env, Napi::Object exports) {
   testing.Set("Prefix", testing::PrefixHandle::define(env));
   testing.Set("Cache", testing::CacheHandle::define(env));
   testing.Set("Scheduler", testing::SchedulerHandle::define(env));
+  testing.Set("Sizer", testing::SizerHandle::define(env));
   testing.Set("Trace", testing::TraceHandle::define(env));
   testing.Set("Workspace", testing::WorkspaceHandle::define(env));
   testing.Set("Model", testing::ModelHandle::define(env));

@@ -176,6 +176,7 @@ void Engine::State::finish(Request& request, FinishReason reason, const Error* e
   event.timings = request.timings;
   event.timings.finished = clock->now();
   const bool complete = reason != FinishReason::kCancelled && reason != FinishReason::kFailed;
+  if (complete && !request.spec.score) sizer->ended(request.length());
   if (complete && request.logits) event.logits = std::move(*request.logits);
   events.finished.push_back(std::move(event));
 

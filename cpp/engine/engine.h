@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "engine/batch_sizer.h"
 #include "engine/events.h"
 #include "engine/session_options.h"
 #include "kv/block_pool.h"
@@ -40,6 +41,7 @@ struct EngineTesting {
   bool neverPlan = false;         // no step is ever planned
   bool mayPlant = false;          // plantViolation
   bool fakeClock = false;         // time stands still until advanceClock
+  int32_t fakeStepMicroseconds = 0, fakeTokenMicroseconds = 0;  // with it: that a step, and a token of it, take
   int32_t idleMilliseconds = 1000;  // without a request, until KV pages without a block and kept buffers go back
 };
 
@@ -54,6 +56,7 @@ struct EngineOptions {
                                   // on the CPU, the checkpoint's dtype on CUDA
   EvictionPolicy eviction = EvictionPolicy::kPageAware;  // of KV that idle sessions hold
   Admission admission = Admission::kGuaranteed;
+  int64_t targetInterToken = 0;   // nanoseconds of a step in which somebody decodes; 0: as long as it takes
   PrefixOptions prefix;           // what is found of other sessions' KV, and kept of those that ended
   std::optional<DType> kvDType;   // absent: the activations'
   size_t memoryLimit = 0;         // bytes the device may hold for us, everything included
@@ -108,6 +111,7 @@ struct SessionInfo : SessionReport {
 struct SchedulerReport {
   uint64_t preemptions = 0;  // times that a running request had to make room; optimistic admission alone
   uint64_t stalls = 0;       // times that one waited a step so that another can end; guaranteed admission alone
+  BatchReport batch;
 };
 
 /** Blocks that tables and lists did not agree about, which would be a bug of ours. */

@@ -46,6 +46,7 @@ struct Engine::State {
   std::condition_variable wake;       // of the engine thread
   std::unique_ptr<SessionTable> sessions;
   std::unique_ptr<Scheduler> scheduler;
+  std::unique_ptr<BatchSizer> sizer;
   std::unordered_map<RequestId, std::unique_ptr<Request>> requests;  // waiting and running
   RequestId lastRequest = 0;
   EngineEvents events;                // produced, not drained
@@ -93,6 +94,7 @@ struct Engine::State {
   void loop();
   bool startStep(StepPlan& started);
   StepPlan planStep();
+  void sizeBatch();
   void bookStep(const StepPlan& booked);
   void bookSequence(Request& request, const PlannedSequence& planned, int32_t row);
   void accept(Request& request, int32_t row);

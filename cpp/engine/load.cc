@@ -88,6 +88,9 @@ void Engine::State::open(std::shared_ptr<Device> device, const WeightManifest& m
   const SchedulerLimits limits{plan.batch.maxSequences, plan.batch.maxTokens, plan.batch.maxLogitRows,
                                options.admission};
   scheduler = std::make_unique<Scheduler>(*sessions, limits);
+  sizer = std::make_unique<BatchSizer>(BatchSizing{plan.batch.maxSequences, plan.batch.maxTokens, options.blockSize,
+                                                   static_cast<int64_t>(plan.kvShape.tokenBytes()),
+                                                   options.targetInterToken});
   requireNotCancelled(cancelled);
   watchHost(manifest);
   thread = startThread("run the engine's steps", [this] { loop(); });

@@ -66,6 +66,7 @@ EngineReport Engine::lockedReport() const {
   report.running = static_cast<int64_t>(state_->scheduler->running().size());
   report.waiting = static_cast<int64_t>(state_->scheduler->waiting().all().size());
   report.scheduler = state_->scheduler->report();
+  report.scheduler.batch = state_->sizer->report(state_->options.admission == Admission::kOptimistic);
   report.steps = state_->step;
   report.hostNanoseconds = state_->hostNanoseconds;
   return report;

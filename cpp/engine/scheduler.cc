@@ -15,12 +15,21 @@ int32_t toCompute(const Request& request, const Session& session) {
 /** One token to compute: such requests go first, so that a long prompt holds none of them up. */
 bool decodes(const Request& request, const Session& session) { return toCompute(request, session) == 1; }
 
+int32_t plannedTokens(const StepPlan& plan) {
+  int32_t tokens = 0;
+  for (const PlannedSequence& planned : plan.sequences) tokens += planned.count;
+  return tokens;
+}
+
 bool byLogits(const PlannedSequence& a, const PlannedSequence& b) { return a.logits < b.logits; }
 
 }  // namespace
 
 Scheduler::Scheduler(SessionTable& sessions, SchedulerLimits limits)
-    : sessions_(sessions), limits_(limits), planner_(sessions.pool().total(), sessions.blockSize()) {}
+    : sessions_(sessions),
+      limits_(limits),
+      size_{limits.maxSequences, limits.maxBatchTokens},
+      planner_(sessions.pool().total(), sessions.blockSize()) {}
 
 void Scheduler::enqueue(Request& request) {
   request.holder = sessions_.find(request.session);
@@ -52,20 +61,37 @@ StepPlan Scheduler::plan(uint64_t step, uint64_t fence, int64_t now) {
   draft.fence = fence;
   weighed_ = false;
   if (sessions_.pool().capacity() < sessions_.pool().total()) shed(draft);
-  const std::vector<Request*> running = byPriority();
-  for (const bool decoding : {true, false}) {
-    for (Request* request : running) {
-      if (!request->running) continue;  // preempted by one before it
-      const bool isDecode = decodes(*request, *request->holder);
-      if (isDecode == decoding) place(*request, draft);
-    }
-  }
+  placeRunning(draft);
   if (!draft.preempted) admitWaiting(draft, now);
   std::vector<PlannedSequence>& sequences = draft.plan.sequences;
   if (!std::is_sorted(sequences.begin(), sequences.end(), byLogits)) {
     std::stable_sort(sequences.begin(), sequences.end(), byLogits);
   }
   return std::move(draft.plan);
+}
+
+/** All decodes; then prompts, and those who begin after them, share what the batch may have beside these. */
+void Scheduler::placeRunning(Draft& draft) {
+  const std::vector<Request*> running = byPriority();
+  const auto placeThose = [&](bool decoding) {
+    for (Request* request : running) {
+      if (!request->running) continue;  // preempted by one before it
+      if (decodes(*request, *request->holder) == decoding) place(*request, draft);
+    }
+  };
+  placeThose(true);
+  const int32_t decoding = plannedTokens(draft.plan);
+  draft.plan.decodes = decoding;
+  if (decoding > 0) draft.tokens = std::min(draft.tokens, std::max(size_.tokens - decoding, sessions_.blockSize()));
+  placeThose(false);
+  if (decoding > 0) draft.tokens = std::min(draft.tokens, std::max(0, size_.tokens - plannedTokens(draft.plan)));
+}
+
+int64_t Scheduler::tokens() const {
+  int64_t tokens = 0;
+  for (const Request* request : running_) tokens += request->length();
+  for (const Request* request : waiting_.all()) tokens += request->length();
+  return tokens;
 }
 
 /** In running order but for priorities. */

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/batch_sizer.h"
 #include "engine/demand.h"
 #include "engine/fair_queue.h"
 #include "engine/request.h"
@@ -47,6 +48,13 @@ class Scheduler {
   /** False: requests are admitted only into steps that would be empty, one at a time, so that the engine goes on. */
   void setAdmitting(bool admitting) { admitting_ = admitting; }
   bool isAdmitting() const { return admitting_; }
+  /**
+   * From the next step on, within the limits: no more begin while so many run, and a step with decodes has no more
+   * tokens than that beside them; but a prompt that has begun gets a block of tokens a step.
+   */
+  void setSize(const BatchSize& size) { size_ = size; }
+  /** Tokens of those that run and wait, prompt and output so far. O(requests). */
+  int64_t tokens() const;
 
   const std::vector<Request*>& running() const { return running_; }
   const FairQueue& waiting() const { return waiting_; }
@@ -65,6 +73,7 @@ class Scheduler {
     bool preempted = false;
   };
   std::vector<Request*> byPriority() const;
+  void placeRunning(Draft& draft);
   void place(Request& request, Draft& draft);
   void unplace(const Request& request, Draft& draft);
 
@@ -91,6 +100,7 @@ class Scheduler {
   std::vector<Request*> running_;  // in order of admission
   int64_t promised_ = 0;           // blocks, over running_
   bool admitting_ = true;
+  BatchSize size_;
   DemandPlanner planner_;
   bool weighed_ = false;           // `planner_` has weighed what runs, in the order of running_
   SchedulerReport report_;

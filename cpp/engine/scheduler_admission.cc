@@ -34,7 +34,7 @@ bool Scheduler::isShort() const {
 
 bool Scheduler::fits(const Request& request) {
   const int64_t capacity = sessions_.pool().capacity();
-  if (static_cast<int32_t>(running_.size()) >= limits_.maxSequences) return false;
+  if (static_cast<int32_t>(running_.size()) >= std::min(limits_.maxSequences, size_.sequences)) return false;
   if (request.promisedBlocks > capacity) return false;
   if (promised_ + request.promisedBlocks <= capacity) return true;
   if (limits_.admission == Admission::kOptimistic) {

@@ -33,7 +33,15 @@ Error outgrown(const BlockPool& pool) {
                                        "device, try again later, or ask for less"};
 }
 
-void injectFaults(const EngineTesting& testing, uint64_t step) {
+int32_t tokensOf(const StepPlan& plan) {
+  int32_t tokens = 0;
+  for (const PlannedSequence& planned : plan.sequences) tokens += planned.count;
+  return tokens;
+}
+
+void injectFaults(const EngineTesting& testing, uint64_t step, int32_t tokens, Clock& clock) {
+  auto* const fake = dynamic_cast<FakeClock*>(&clock);
+  if (fake) fake->advance((testing.fakeStepMicroseconds + int64_t{tokens} * testing.fakeTokenMicroseconds) * 1000);
   const auto pause = std::chrono::microseconds(testing.stepMicroseconds);
   if (pause.count() > 0) std::this_thread::sleep_for(pause);
   if (testing.failStep == 0 || testing.failStep != step) return;
@@ -59,7 +67,7 @@ void Engine::State::loop() {
     std::optional<Error> failed;
     lock.unlock();
     try {
-      injectFaults(options.testing, current.step);
+      injectFaults(options.testing, current.step, tokensOf(current), *clock);
       runner->run();
     } catch (...) {
       failed = currentError();
@@ -72,6 +80,7 @@ void Engine::State::loop() {
       failed = currentError();
     }
     if (failed) failAll(*failed);
+    if (current.decodes > 0) sizer->stepped(tokensOf(current), clock->now() - began);
     if (options.testing.checkSteps > 0 && step % options.testing.checkSteps == 0) lookOver();
     hostNanoseconds += sent - began + clock->now() - returned;
   }
@@ -86,6 +95,7 @@ bool Engine::State::startStep(StepPlan& started) {
     limitPages();
     recoverCapacity();
     compactOnce(true);
+    sizeBatch();
     if (!options.testing.neverPlan) started = planStep();
     runner->moveBlocks(sessions->takeCopies());
     if (started.sequences.empty()) {
@@ -105,6 +115,14 @@ bool Engine::State::startStep(StepPlan& started) {
   }
   inFlight = step = started.step;
   return true;
+}
+
+/** Where admission keeps memory for those that run, what is foreseen of it limits nobody. */
+void Engine::State::sizeBatch() {
+  const BlockPool& pool = cache->pool();
+  const int64_t bytes = pool.capacity() * static_cast<int64_t>(pool.blockBytes());
+  sizer->look(bytes, scheduler->tokens(), static_cast<int64_t>(requests.size()));
+  scheduler->setSize(sizer->size(options.admission == Admission::kOptimistic));
 }
 
 /** What runs next; requests that cannot any more end here. */

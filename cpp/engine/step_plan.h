@@ -22,6 +22,7 @@ struct StepPlan {
   /** Those to be sampled first (their logits are the first rows), then those without logits, then scored ones. */
   std::vector<PlannedSequence> sequences;
   int32_t sampled = 0;  // how many are kLast
+  int32_t decodes = 0;  // how many had one token to compute
   /** Could run, but the pool had no block although promised: a bug unless blocks are in flight or it has shrunk. */
   std::vector<RequestId> starved;
   /** Cannot run even alone since the pool has shrunk. */

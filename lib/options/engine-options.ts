@@ -88,6 +88,11 @@ export interface EngineOptions {
   loadFormat?: 'files' | 'dummy' | undefined
   /** Of `loadFormat: 'dummy'`: the same seed makes the same weights on every device. Default 0. */
   dummySeed?: number | undefined
+  /**
+   * Milliseconds that a step in which somebody generates should take at most, so that tokens come as often: while steps take
+   * longer, fewer tokens of prompts share them and fewer requests begin. Above 0. Default: as long as it takes.
+   */
+  targetInterTokenMs?: number | undefined
   /** Aborts the load: it rejects with the signal's reason and everything taken is given back. */
   signal?: AbortSignal | undefined
   /** Called as weights arrive. If it throws, the load is abandoned and rejects with that error. */
@@ -116,6 +121,8 @@ export interface EngineSettings {
   admission: 'guaranteed' | 'optimistic'
   /** null: weights from files */
   dummySeed: number | null
+  /** null: none */
+  targetInterTokenMs: number | null
   signal: AbortSignal | undefined
   onProgress: ((progress: LoadProgress) => void) | undefined
 }
@@ -164,6 +171,7 @@ export const engineOptionNames: Record<keyof EngineOptions, true> = {
   admission: true,
   loadFormat: true,
   dummySeed: true,
+  targetInterTokenMs: true,
   signal: true,
   onProgress: true,
 }
@@ -197,6 +205,7 @@ export function readEngineOptions(options: unknown): EngineSettings {
     maxBatchTokens: read.integer('maxBatchTokens', { min: 1, max: 1048576 }) ?? null,
     admission: read.oneOf('admission', admissions) ?? 'guaranteed',
     dummySeed: readDummySeed(read),
+    targetInterTokenMs: read.number('targetInterTokenMs', { above: 0, max: 3_600_000 }) ?? null,
     signal: read.signal('signal'),
     onProgress: read.callback<(progress: LoadProgress) => void>('onProgress'),
   }

@@ -19,6 +19,7 @@ describe('engine options', () => {
       maxBatchTokens: null,
       admission: 'guaranteed',
       dummySeed: null,
+      targetInterTokenMs: null,
       signal: undefined,
       onProgress: undefined,
     })

@@ -19,6 +19,16 @@ const fragmentation: Fragmentation = {
 }
 const more = { statistics, fragmentation }
 const counters = { allocatedPeakBytes: 9, allocations: 3, frees: 1, failures: 0 }
+const batch = {
+  sequences: 12,
+  tokens: 600,
+  memorySequences: 20,
+  expectedTokens: 900,
+  lowered: 5,
+  raised: 2,
+  late: 11,
+}
+
 const native: NativeReport = {
   lines: [
     {
@@ -87,10 +97,15 @@ const native: NativeReport = {
   waiting: 2,
   preemptions: 3,
   stalls: 4,
+  batch,
   steps: 77,
   hostNanoseconds: 0,
   host: calmHost,
 }
+
+it('tells how large a batch may be', () => {
+  expect(memoryReport('cuda:0', native).scheduler).toEqual({ preemptions: 3, stalls: 4, batch })
+})
 
 describe('memoryReport', () => {
   const report = memoryReport('cuda:0', native)

@@ -1,0 +1,84 @@
+/** A target for the time between tokens, by a clock that goes on by so much a step and a token. */
+import { story } from '../helpers/goldens.js'
+import { endless, TestEngine, type Running } from '../helpers/native-engine.js'
+
+let engine: TestEngine
+afterEach(async () => {
+  engine.native.check()
+  expect(engine.native.report()).toMatchObject({ running: 0, waiting: 0, blocksInFlight: 0 })
+  await engine.close()
+})
+
+const times = { fakeClock: true, fakeStepMicroseconds: 1000 }
+const batch = () => engine.native.report().batch
+
+/** Prompts of 300 tokens, one after the other, beside a request that generates all the while. */
+async function crowd(prompts: number): Promise<Running[]> {
+  const talking = engine.start(engine.native.createSession(), { maxNewTokens: endless - 1 })
+  await talking.produced(1)
+  const prompt = Array.from({ length: 300 }, (_, index) => story[index % 200]!)
+  const runs = Array.from({ length: prompts }, () =>
+    engine.start(engine.native.createSession(), { prompt, maxNewTokens: 1 }),
+  )
+  await Promise.all(runs.map(({ finish }) => finish))
+  engine.native.cancel(talking.id)
+  await talking.finish
+  const { length } = talking.tokens
+  expect(talking.tokens.slice(0, 100)).toEqual(story.slice(1, 1 + Math.min(100, length)))
+  return runs
+}
+
+test('steps with decodes have as many tokens of prompts as are on time', async () => {
+  const testing = { ...times, fakeTokenMicroseconds: 100 }
+  engine = await TestEngine.loadEndless({ testing, targetInterTokenMs: 5 })
+  expect(batch()).toMatchObject({ sequences: 16, tokens: 512, late: 0 })
+  const runs = await crowd(24)
+  const { tokens, late, lowered, raised } = batch()
+  expect(tokens).toBeLessThanOrEqual(40) // of 1 ms and 0.1 ms each
+  expect(tokens).toBeGreaterThan(28)
+  expect(late).toBeLessThanOrEqual(2 * lowered + 2)
+  expect(raised).toBe(0)
+  await engine.close()
+  engine = await TestEngine.loadEndless({ testing })
+  const free = await crowd(24)
+  expect(batch()).toMatchObject({ sequences: 16, tokens: 512, late: 0, lowered: 0 })
+  expect(runs.map((run) => run.tokens)).toEqual(free.map((run) => run.tokens))
+})
+
+test('no more begin than decode on time', async () => {
+  engine = await TestEngine.load({
+    testing: { ...times, fakeTokenMicroseconds: 500 },
+    targetInterTokenMs: 10,
+    maxSequences: 64,
+    maxBatchTokens: 64,
+  })
+  const runs = Array.from({ length: 120 }, (_, index) =>
+    engine.start(engine.native.createSession(), { maxNewTokens: 10 + ((index * 7) % 60) }),
+  )
+  await Promise.all(runs.map(({ finish }) => finish))
+  runs.forEach(({ tokens }) => expect(tokens).toEqual(story.slice(1, 1 + tokens.length)))
+  expect(batch().sequences).toBeLessThanOrEqual(18) // of 1 ms and 0.5 ms each
+  expect(batch().sequences).toBeGreaterThan(12)
+})
+
+test('optimistic admission lets no more begin than are foreseen to have room', async () => {
+  engine = await TestEngine.load({ admission: 'optimistic', kvBytes: 64 * 5 * 2 * 4 * 8 * 4 * 16 })
+  const wave = async (): Promise<void> => {
+    const runs = Array.from({ length: 24 }, () =>
+      engine.start(engine.native.createSession(), { maxNewTokens: 200 }),
+    )
+    await Promise.all(runs.map(({ finish }) => finish))
+    for (const { tokens } of runs) expect(tokens).toEqual(story.slice(1, 201))
+  }
+  await wave()
+  const { preemptions } = engine.native.report()
+  expect(preemptions).toBeGreaterThan(0)
+  expect(batch()).toMatchObject({ expectedTokens: 201, memorySequences: 4, sequences: 4 }) // 64 blocks of 16
+  await wave()
+  expect(engine.native.report().preemptions).toBe(preemptions)
+})
+
+test('a target that is no time is refused', async () => {
+  await expect(TestEngine.load({ targetInterTokenMs: -1 })).rejects.toThrow(/targetInterTokenMs/)
+  engine = await TestEngine.load()
+})
