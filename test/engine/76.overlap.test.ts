@@ -31,7 +31,7 @@ async function expectIdle(loaded: ReturnType<TestEngine['native']['report']>): P
 
 const prefix = { eviction: 'lru-2', share: 1, retentionMs: 0, correlatedUses: 0 } as const
 /** AddressSanitizer is slow: fewer of the same. */
-const conversations = native.buildInfo.sanitizer ? 15 : 50
+const conversations = native.buildInfo.sanitizer ? 8 : 24
 
 const settings: [string, LoadOptions][] = [
   ['guaranteed', {}],
@@ -132,7 +132,7 @@ test.each([2, 3, 4])('step %i fails while another is in flight: one end each', a
 })
 
 test('an engine is disposed with two steps in flight', async () => {
-  engine = await TestEngine.loadEndless({ overlap: true, kvBytes: 700 * blockBytes() })
+  engine = await TestEngine.loadEndless({ overlap: true, kvBytes: 2000 * blockBytes() })
   const runs = [1, 2, 3].map(() =>
     engine.start(engine.native.createSession(), { maxNewTokens: endless - 1 }),
   )
@@ -161,7 +161,9 @@ test('uploads and samples are held twice, in the plan and in the ledger, to the 
     engine = await TestEngine.load({ overlap })
     const { lines, regions } = engine.native.report()
     const pinned = lines.filter(({ region }) => region === 'pinned')
-    const planned = engine.native.plan({ contextTokens: 0, sessions: 1 }).items.filter(({ region }) => region === 'pinned')
+    const planned = engine.native
+      .plan({ contextTokens: 0, sessions: 1 })
+      .items.filter(({ region }) => region === 'pinned')
     const named = ({ tag, bytes }: { tag: string; bytes: number }): [string, number] => [tag, bytes]
     expect(pinned.map(named).sort()).toEqual(planned.map(named).sort())
     expect(regions).toBeDefined()
