@@ -31,19 +31,19 @@ async function expectIdle(loaded: ReturnType<TestEngine['native']['report']>): P
 
 const prefix = { eviction: 'lru-2', share: 1, retentionMs: 0, correlatedUses: 0 } as const
 /** AddressSanitizer is slow: fewer of the same. */
-const conversations = native.buildInfo.sanitizer ? 8 : 24
+const conversations = native.buildInfo.sanitizer ? 10 : 40
 
 const settings: [string, LoadOptions][] = [
   ['guaranteed', {}],
   ['in small chunks', { maxBatchTokens: 7, maxSequences: 5 }],
   ['with a prefix cache', { prefix }],
-  ['optimistic', { admission: 'optimistic', kvBytes: 34 * blockBytes() }],
+  ['optimistic', { admission: 'optimistic', kvBytes: 16 * blockBytes() }],
   ['optimistic, with a prefix cache', { admission: 'optimistic', prefix }],
 ]
 
 test.each(settings)('a random load, %s: the same tokens, bit for bit', async (name, options) => {
   const tight = {
-    kvBytes: 40 * blockBytes(),
+    kvBytes: 26 * blockBytes(),
     maxSequences: 6,
     maxBatchTokens: 48,
     testing: { checkSteps: 5 },

@@ -90,7 +90,7 @@ async function converse(engine: TestEngine, seed: number): Promise<Turn[]> {
     const turn = await runTurn(engine, session, randomTurn(random, before), random)
     turns.push(turn)
     before = turn.cancelled ? [] : [...turn.options.prompt!, ...turn.tokens]
-    if (before.length > 300) before = []
+    if (before.length > 150) before = []
     if (random.next() > 0.3) continue
     const fork = engine.native.forkSession(session)
     others.push(fork)
