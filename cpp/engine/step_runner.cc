@@ -49,7 +49,7 @@ void StepRunner::add(const PlannedSequence& planned, const Request& request, con
         position < request.length() ? request.token(position) : sampledAt(request.inFlight.row);
   }
   if (planned.logits == LogitsWanted::kLast) sampler_.add(request);
-  if (planned.logits == LogitsWanted::kEvery) scores_.push_back({request.logits, planned.count});
+  if (planned.logits == LogitsWanted::kEvery) scores_.push_back({request.logits, planned.start, planned.count});
 }
 
 void StepRunner::seal() {
@@ -92,7 +92,11 @@ void StepRunner::copyScores(Launched& step) {
   const auto* row = static_cast<const std::byte*>(step.logits.data) + step.sampledRows * rowBytes;
   const auto* const staged = static_cast<const float*>(staging_.data());
   for (const Score& score : step.scores) {
-    for (int32_t done = 0; done < score.rows;) {
+    // Positions that were computed before are computed again after their KV went: their logits are there.
+    const auto known = static_cast<int32_t>(score.logits->size() / static_cast<size_t>(vocabulary_));
+    const int32_t first = std::clamp(known - score.start, 0, score.rows);
+    row += first * rowBytes;
+    for (int32_t done = first; done < score.rows;) {
       const int32_t rows = std::min(rowsAtOnce, score.rows - done);
       device_.copy(staging_.data(), row, rows * rowBytes, CopyKind::kDeviceToHost, *stream_);
       stream_->synchronize();

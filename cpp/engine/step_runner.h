@@ -52,7 +52,7 @@ class StepRunner {
   /** Where the logits of a scored sequence go; shared, as its request may be gone when they come. */
   struct Score {
     std::shared_ptr<std::vector<float>> logits;
-    int32_t rows = 0;
+    int32_t start = 0, rows = 0;  // positions
   };
   /** A step on the device. */
   struct Launched {
