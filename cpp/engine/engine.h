@@ -261,7 +261,7 @@ class Engine {
    */
   void check() const;
 
-  /** Cancels everything, joins the thread, frees all memory. Idempotent; blocks for at most one step, two with overlap. */
+  /** Cancels everything, joins the thread, frees all memory. Idempotent; blocks for at most a step, two with overlap. */
   void dispose();
 
  private:
