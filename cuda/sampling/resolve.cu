@@ -8,7 +8,8 @@ namespace {
 
 constexpr int kThreads = 256;
 
-__global__ void __launch_bounds__(kThreads) resolveTokensKernel(int32_t* tokens, int64_t count, const int32_t* sampled) {
+__global__ void __launch_bounds__(kThreads)
+resolveTokensKernel(int32_t* tokens, int64_t count, const int32_t* sampled) {
   int64_t index = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (index >= count) return;
   int32_t token = tokens[index];
