@@ -52,6 +52,7 @@ function nativeOptions(settings: EngineSettings, totalBytes: () => number): Nati
     eviction,
     admission,
     targetInterTokenMs,
+    overlap,
     prefix,
     pinnedBytes,
   } = settings
@@ -64,6 +65,7 @@ function nativeOptions(settings: EngineSettings, totalBytes: () => number): Nati
     eviction,
     admission,
     ...(targetInterTokenMs !== null && { targetInterTokenMs }),
+    overlap,
     ...(prefix !== null && { prefix }),
     memoryLimit: limitBytes(settings.limit, totalBytes),
     kvBytes: settings.kvBytes ?? 0,

@@ -209,9 +209,10 @@ export interface MemoryReport {
   requests: { running: number; waiting: number }
   /**
    * Since the load: how often a request had to make room while it ran (`preemptions`, of optimistic admission), and how
-   * often one waited a step so that another could end (`stalls`, of guaranteed admission). And how large a batch may be now.
+   * often one waited a step so that another could end (`stalls`, of guaranteed admission); how many steps were launched
+   * while the one before was running (`overlapped`, of an engine loaded with `overlap`). And how large a batch may be now.
    */
-  scheduler: { preemptions: number; stalls: number; batch: BatchReport }
+  scheduler: { preemptions: number; stalls: number; overlapped: number; batch: BatchReport }
   /** Done since the load. */
   steps: number
   /** The host's memory as last read, and what was done about it. */
@@ -311,7 +312,12 @@ export function memoryReport(
     driver,
     external: { contextBytes: report.contextBytes, bytes: externalBytes },
     requests: { running: report.running, waiting: report.waiting },
-    scheduler: { preemptions: report.preemptions, stalls: report.stalls, batch: report.batch },
+    scheduler: {
+      preemptions: report.preemptions,
+      stalls: report.stalls,
+      overlapped: report.overlapped,
+      batch: report.batch,
+    },
     steps: report.steps,
     host: report.host,
     audit,

@@ -147,6 +147,7 @@ export interface NativeEngineOptions {
   /** Of a step in which somebody decodes; absent: as long as it takes. */
   targetInterTokenMs?: number
   prefix?: NativePrefixOptions
+  overlap?: boolean
   memoryLimit: number
   kvBytes: number
   trace?: NativeTraceOptions
@@ -351,6 +352,8 @@ export interface NativeReport {
   preemptions: number
   stalls: number
   batch: NativeBatch
+  /** steps launched while the one before was in flight */
+  overlapped: number
   steps: number
   /** of the engine thread over all steps, outside the device's work */
   hostNanoseconds: number
@@ -399,7 +402,7 @@ export interface NativeEngine {
   grant(request: number, tokens: number): void
   report(): NativeReport
   plan(demand: NativePlanDemand): NativePlan
-  /** Blocks for at most one step. */
+  /** Blocks for at most one step, with overlap two. */
   audit(): NativeAudit
   /** Reads the host's memory now, in between the readings of the thread. */
   pollHost(): void
@@ -411,7 +414,7 @@ export interface NativeEngine {
   /** The spill file so far, flushed. */
   traceSpill(): NativeSpill
   leaks(): NativeLeakReport
-  /** Idempotent. Blocks at most one step; memory is free on return; later calls throw OCTAVO_DISPOSED. */
+  /** Idempotent. Blocks at most one step, with overlap two; memory is free on return; later calls throw OCTAVO_DISPOSED. */
   dispose(): void
   /** The same without blocking the JS thread. */
   disposeAsync(): Promise<void>

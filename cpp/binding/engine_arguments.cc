@@ -84,6 +84,7 @@ EngineOptions readOptions(const Fields& options) {
   if (options.has("targetInterTokenMs")) {
     read.targetInterToken = static_cast<int64_t>(options.number("targetInterTokenMs", 0, 3.6e6) * 1e6);
   }
+  if (options.has("overlap")) read.overlap = options.flag("overlap");
   if (options.has("prefix")) read.prefix = readPrefix(options.fields("prefix"));
   if (options.has("kvDType")) read.kvDType = options.dtype("kvDType");
   read.memoryLimit = options.size("memoryLimit");

@@ -113,6 +113,7 @@ Napi::Object makeReport(Napi::Env env, const EngineReport& report) {
   made.Set("preemptions", static_cast<double>(report.scheduler.preemptions));
   made.Set("stalls", static_cast<double>(report.scheduler.stalls));
   made.Set("batch", makeBatch(env, report.scheduler.batch));
+  made.Set("overlapped", static_cast<double>(report.scheduler.overlapped));
   made.Set("steps", static_cast<double>(report.steps));
   made.Set("hostNanoseconds", static_cast<double>(report.hostNanoseconds));
   return made;

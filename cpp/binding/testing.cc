@@ -16,6 +16,7 @@
 #include "binding/testing/pool_handle.h"
 #include "binding/testing/scheduler_handle.h"
 #include "binding/testing/sizer_handle.h"
+#include "binding/testing/stream_calls.h"
 #include "binding/testing/trace_handle.h"
 #include "binding/testing/workspace_handle.h"
 
@@ -39,6 +40,7 @@ void initTesting(Napi::Env env, Napi::Object exports) {
   testing::defineModelCalls(env, testing);
   testing::definePrefixCalls(env, testing);
   testing::defineHostCalls(env, testing);
+  testing::defineStreamCalls(env, testing);
   testing::defineAllocationBench(env, testing);
   testing::defineLinkBench(env, testing);
   exports.Set("testing", testing);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "device/cpu_stream.h"
 #include "device/host_limits.h"
 #include "device/host_memory.h"
 #include "device/host_range.h"
@@ -17,27 +18,6 @@ namespace {
 
 constexpr int kMaxThreads = 1024;
 constexpr size_t kUncheckedBytes = 1 << 20;  // smaller requests are not worth reading the system's counters
-
-/** Nothing is ever pending: the work was done in the call that asked for it. */
-class CpuStream final : public Stream {
- public:
-  explicit CpuStream(const Device& device) : counted_(device.objects(), ObjectKind::kStream) {}
-  void synchronize() override {}
-
- private:
-  CountedObject counted_;
-};
-
-class CpuEvent final : public Event {
- public:
-  explicit CpuEvent(const Device& device) : counted_(device.objects(), ObjectKind::kEvent) {}
-  void record(Stream&) override {}
-  bool query() override { return true; }
-  void synchronize() override {}
-
- private:
-  CountedObject counted_;
-};
 
 int checkedThreads(int threads) {
   if (threads < 0 || threads > kMaxThreads) {
@@ -99,16 +79,35 @@ void CpuDevice::freePinnedRaw(void* pointer, size_t bytes) noexcept {
   objects()->remove(ObjectKind::kPinned);
 }
 
-std::unique_ptr<Stream> CpuDevice::createStream() { return std::make_unique<CpuStream>(*this); }
+std::unique_ptr<Stream> CpuDevice::createStream() { return std::make_unique<CpuStream>(objects()); }
 
-std::unique_ptr<Event> CpuDevice::createEvent() { return std::make_unique<CpuEvent>(*this); }
-
-void CpuDevice::copy(void* to, const void* from, size_t bytes, CopyKind, Stream&) {
-  if (bytes > 0) std::memmove(to, from, bytes);
+std::unique_ptr<Stream> CpuDevice::createConcurrentStream() {
+  auto queue = std::make_shared<WorkQueue>();
+  const std::lock_guard lock(queuesMutex_);
+  std::erase_if(queues_, [](const std::weak_ptr<WorkQueue>& one) { return one.expired(); });
+  queues_.push_back(queue);
+  return std::make_unique<CpuStream>(objects(), std::move(queue));
 }
 
-void CpuDevice::fill(void* to, uint8_t value, size_t bytes, Stream&) {
-  if (bytes > 0) std::memset(to, value, bytes);
+std::unique_ptr<Event> CpuDevice::createEvent() { return std::make_unique<CpuEvent>(objects()); }
+
+void CpuDevice::copy(void* to, const void* from, size_t bytes, CopyKind, Stream& stream) {
+  if (bytes > 0) cpuStream(stream).run([=] { std::memmove(to, from, bytes); });
+}
+
+void CpuDevice::fill(void* to, uint8_t value, size_t bytes, Stream& stream) {
+  if (bytes > 0) cpuStream(stream).run([=] { std::memset(to, value, bytes); });
+}
+
+void CpuDevice::synchronize() {
+  std::vector<std::shared_ptr<WorkQueue>> queues;
+  {
+    const std::lock_guard lock(queuesMutex_);
+    for (const auto& one : queues_) {
+      if (auto queue = one.lock()) queues.push_back(std::move(queue));
+    }
+  }
+  for (const auto& queue : queues) queue->waitFor(queue->pushed());
 }
 
 void CpuDevice::verifyKernels() {

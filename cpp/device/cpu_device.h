@@ -1,11 +1,14 @@
-// The host as a device: work runs in the call, on a pool of threads.
+// The host as a device: work runs in the call, or beside it where a stream is concurrent, on a pool of threads.
 #pragma once
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "base/thread_pool.h"
 #include "device/device.h"
+#include "device/work_queue.h"
 
 namespace octavo {
 
@@ -30,11 +33,12 @@ class CpuDevice final : public Device {
   void freePinnedRaw(void* pointer, size_t bytes) noexcept override;
 
   std::unique_ptr<Stream> createStream() override;
+  std::unique_ptr<Stream> createConcurrentStream() override;
   std::unique_ptr<Event> createEvent() override;
   void copy(void* to, const void* from, size_t bytes, CopyKind kind, Stream& stream) override;
   void fill(void* to, uint8_t value, size_t bytes, Stream& stream) override;
 
-  void synchronize() override {}  // work is done in the call that asks for it
+  void synchronize() override;
   Ops& ops() override { return *ops_; }
   void verifyKernels() override;
 
@@ -43,6 +47,8 @@ class CpuDevice final : public Device {
   ThreadPool pool_;
   std::unique_ptr<Ops> ops_;
   std::atomic<size_t> allocatedBytes_{0};
+  std::mutex queuesMutex_;
+  std::vector<std::weak_ptr<WorkQueue>> queues_;  // of the concurrent streams
 };
 
 }  // namespace octavo

@@ -15,7 +15,7 @@ namespace octavo {
 
 class Ops;
 
-/** An ordered queue of device work. The CPU device runs work in the call itself. */
+/** An ordered queue of device work. The CPU device does it in the call, unless the stream is concurrent. */
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -75,6 +75,11 @@ class Device {
   virtual void freePinnedRaw(void* pointer, size_t bytes) noexcept = 0;
 
   virtual std::unique_ptr<Stream> createStream() = 0;
+  /**
+   * A stream whose work is done while its caller goes on: every stream of a GPU; on the CPU one with a thread of its
+   * own, which must not outlive the device. Throws kOutOfMemory where the system gives none.
+   */
+  virtual std::unique_ptr<Stream> createConcurrentStream() { return createStream(); }
   virtual std::unique_ptr<Event> createEvent() = 0;
 
   /** Stream-ordered. Asynchronous when the host side is pinned. */

@@ -21,7 +21,7 @@ bool Engine::State::compactOnce(bool onlyIfStuck) {
   const std::vector<BlockMove> moves = onlyIfStuck ? pool.compactIfStuck() : pool.compact();
   if (moves.empty()) return false;
   sessions->relocate(moves);
-  runner->moveBlocks(moves);
+  moveBlocks(moves);
   const int64_t took = clock->now() - began;
   ++compaction.slices;
   compaction.moves += static_cast<int64_t>(moves.size());

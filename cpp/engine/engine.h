@@ -58,6 +58,7 @@ struct EngineOptions {
   Admission admission = Admission::kGuaranteed;
   int64_t targetInterToken = 0;   // nanoseconds of a step in which somebody decodes; 0: as long as it takes
   PrefixOptions prefix;           // what is found of other sessions' KV, and kept of those that ended
+  bool overlap = false;           // a step is planned and launched while the one before it runs
   std::optional<DType> kvDType;   // absent: the activations'
   size_t memoryLimit = 0;         // bytes the device may hold for us, everything included
   size_t kvBytes = 0;             // 0: what the limit leaves, at most maxSequences · context; on the CPU also at
@@ -112,6 +113,7 @@ struct SchedulerReport {
   uint64_t preemptions = 0;  // times that a running request had to make room; optimistic admission alone
   uint64_t stalls = 0;       // times that one waited a step so that another can end; guaranteed admission alone
   BatchReport batch;
+  uint64_t overlapped = 0;   // steps that were launched while the one before was in flight; EngineOptions::overlap
 };
 
 /** Blocks that tables and lists did not agree about, which would be a bug of ours. */
@@ -242,8 +244,8 @@ class Engine {
   /** What sessions and requests that are over still hold. */
   LeakReport leaks();
   /**
-   * Waits for the device, then takes ledger and driver in one critical section: blocks for at most one step, and no
-   * step starts meanwhile. Throws kDisposed, kDeviceFailed.
+   * Waits for the device, then takes ledger and driver in one critical section: blocks for at most one step (two with
+   * overlap), and none starts meanwhile. Throws kDisposed, kDeviceFailed.
    */
   MemoryAudit audit() const;
   /** The host's memory as last read, and what was done about it. Throws kDisposed. */
@@ -259,7 +261,7 @@ class Engine {
    */
   void check() const;
 
-  /** Cancels everything, joins the thread, frees all memory. Idempotent; blocks for at most one step. */
+  /** Cancels everything, joins the thread, frees all memory. Idempotent; blocks for at most a step, two with overlap. */
   void dispose();
 
  private:

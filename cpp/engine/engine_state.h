@@ -27,6 +27,9 @@ namespace octavo {
  * A request's life: submit → waiting → running → finish(), once, whoever ends it. A session's blocks leave it
  * with the step in flight as their fence; a step whose request or session is gone by the time it is booked is
  * simply not booked.
+ *
+ * With overlap two steps are in flight: the second was planned without the results of the first. The tokens that it
+ * lacks it takes from the device; what the first one ends (a stop token, a cancel) the second computes for nothing.
  */
 struct Engine::State {
   // Fixed once loaded.
@@ -53,7 +56,8 @@ struct Engine::State {
   bool told = false;                  // onEvents was called since the last drain
   std::multimap<uint64_t, std::function<void()>> reusable;  // by fence: whom to tell when it has passed
   uint64_t step = 0;                  // last started
-  uint64_t inFlight = 0;              // the step the device works on; 0: none
+  uint64_t inFlight = 0;              // the last step launched, until it is done; 0: none
+  std::deque<StepPlan> flight;        // steps planned and not booked, in their order; the engine thread's
   bool changed = false;               // something the engine thread sleeps through otherwise
   bool stopping = false, disposed = false;
   PressureLevel pressure = PressureLevel::kNone;  // of the host's memory
@@ -64,6 +68,8 @@ struct Engine::State {
   QuarantineReport quarantine;
   bool mending = false;
   uint64_t mends = 0;                 // times that blocks were put into quarantine
+  int64_t lastBooked = 0;             // when a step was
+  uint64_t overlapped = 0;            // steps launched while another was in flight
   int64_t hostNanoseconds = 0;        // of the engine thread, outside the device's work
   CompactionReport compaction;
   std::vector<Request*> timed;        // those with limits on their stages
@@ -92,16 +98,25 @@ struct Engine::State {
 
   // step_loop.cc: the engine thread
   void loop();
-  bool startStep(StepPlan& started);
+  bool mayStart() const;
+  std::optional<Error> runSteps(bool launches, bool waits);
+  bool startStep();
+  void markInFlight(const StepPlan& started);
+  void moveBlocks(const std::vector<BlockMove>& moves);
   StepPlan planStep();
   void sizeBatch();
-  void bookStep(const StepPlan& booked);
-  void bookSequence(Request& request, const PlannedSequence& planned, int32_t row);
-  void accept(Request& request, int32_t row);
+  void timeStep(const StepPlan& booked);
   void failEach(const std::vector<RequestId>& requests, const Error& error);
+  void settle();
   void failAll(const Error& error);
   void tell(std::unique_lock<std::mutex>& lock);
   void sleep(std::unique_lock<std::mutex>& lock);
+
+  // step_booking.cc: the engine thread
+  StepPlan bookStep();
+  void bookSequence(Request& request, const PlannedSequence& planned, int32_t row);
+  void bookTokens(Request& request, const PlannedSequence& planned);
+  void accept(Request& request, int32_t row);
 
   // life_cycle.cc
   void expire();

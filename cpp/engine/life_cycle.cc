@@ -12,7 +12,8 @@ constexpr size_t kEndsRemembered = 4096;
 
 Stage stageOf(const Request& request) {
   if (!request.wasAdmitted) return Stage::kQueue;
-  return request.isPaused() && !request.output.empty() ? Stage::kPost : Stage::kInference;
+  const bool isTakenUp = request.spec.score || request.credits > 0;
+  return isTakenUp || request.output.empty() ? Stage::kInference : Stage::kPost;
 }
 
 const char* adviceFor(Stage stage) {

@@ -28,9 +28,13 @@ size_t total(const std::vector<PlanItem>& items, bool onDevice) {
   return bytes;
 }
 
-/** Distinct tokens that running requests can have seen: bounded by their blocks and by the vocabulary. */
+/**
+ * Distinct tokens that running requests can have seen: bounded by their blocks and by the vocabulary. One more each
+ * where the last is not known when its step is planned.
+ */
 int64_t historyEntries(const ModelSpec& spec, const MemoryPlan& plan) {
-  const int64_t each = std::min(spec.contextLength, spec.vocabularySize);
+  const int64_t unknown = plan.batch.stepsAtOnce > 1 ? 1 : 0;
+  const int64_t each = std::min(spec.contextLength, spec.vocabularySize) + unknown;
   const int64_t held = plan.kvBlocks * plan.kvShape.blockSize + plan.batch.maxSequences;
   return std::max<int64_t>(1, std::min(each * plan.batch.maxSequences, held));
 }
@@ -90,7 +94,7 @@ void addFixedItems(MemoryPlan& plan, const ModelSpec& spec, const WeightManifest
       Decoder::linearScratchBytes(codedShapes(manifest), plan.dtype, plan.batch, plan.target.onHost);
   if (products > 0) addItem(plan, Region::kGraph, "linear.scratch", products);
   addItem(plan, Region::kGraph, "batch.input", BatchInput::plannedBytes(plan.batch));
-  addItem(plan, Region::kPinned, "batch.upload", BatchInput::plannedBytes(plan.batch));
+  addItem(plan, Region::kPinned, "batch.upload", BatchInput::pinnedBytes(plan.batch));
   addItem(plan, Region::kPinned, "scores", plan.stagingBytes);
 }
 
@@ -99,7 +103,7 @@ void addKvItems(MemoryPlan& plan, const ModelSpec& spec) {
   plan.historyEntries = historyEntries(spec, plan);
   const size_t sampling = StepSampler::plannedBytes(plan.batch.maxSequences, plan.historyEntries);
   addItem(plan, Region::kGraph, "sampling", sampling);
-  addItem(plan, Region::kPinned, "sampling", sampling);
+  addItem(plan, Region::kPinned, "sampling", sampling * static_cast<size_t>(plan.batch.stepsAtOnce));
   addItem(plan, Region::kKv, "kv", KvCache::plannedBytes(plan.kvShape, plan.kvBlocks));
 }
 

@@ -59,6 +59,7 @@ BatchLimits batchLimits(bool onHost, const ModelSpec& spec, const EngineOptions&
   const int64_t most = static_cast<int64_t>(limits.maxSequences) * spec.contextLength;
   limits.maxTokens = static_cast<int32_t>(std::min<int64_t>(tokens, most));
   limits.maxBlocksPerSequence = (spec.contextLength + options.blockSize - 1) / options.blockSize;
+  limits.stepsAtOnce = options.overlap ? 2 : 1;
   limits.maxLogitRows = std::max(limits.maxSequences, std::min(limits.maxTokens, kScoreRows));
   return limits;
 }

@@ -67,6 +67,7 @@ EngineReport Engine::lockedReport() const {
   report.waiting = static_cast<int64_t>(state_->scheduler->waiting().all().size());
   report.scheduler = state_->scheduler->report();
   report.scheduler.batch = state_->sizer->report(state_->options.admission == Admission::kOptimistic);
+  report.scheduler.overlapped = state_->overlapped;
   report.steps = state_->step;
   report.hostNanoseconds = state_->hostNanoseconds;
   return report;

@@ -14,6 +14,13 @@ namespace octavo {
 struct Session;
 struct Tenant;
 
+/** What the device computes for a request in steps that are not booked yet; nothing while no step is under way. */
+struct InFlight {
+  int32_t tokens = 0;   // whose KV is written
+  int32_t outputs = 0;  // tokens that are sampled
+  int32_t row = 0;      // of the last of these among the samples of its step
+};
+
 struct Request {
   RequestId id = 0;
   SessionId session = 0;
@@ -27,6 +34,7 @@ struct Request {
   int32_t preemptions = 0;          // times that it had to make room while it ran
   int32_t cachedTokens = 0;         // of the prompt, found in the session's KV at the first admission
   std::vector<int32_t> output;
+  InFlight inFlight;
   std::unique_ptr<TokenHistory> history;        // only when a penalty is set
   // Score requests: [prompt, vocabulary]. Shared with the step in flight, which may outlive the request.
   std::shared_ptr<std::vector<float>> logits;
@@ -36,13 +44,22 @@ struct Request {
   int32_t promptTokens() const { return static_cast<int32_t>(spec.prompt.size()); }
   /** Prompt and output so far. */
   int32_t length() const { return promptTokens() + static_cast<int32_t>(output.size()); }
+  /** And with it what is being sampled. */
+  int32_t expectedLength() const { return length() + inFlight.outputs; }
   int32_t token(int32_t position) const {
     return position < promptTokens() ? spec.prompt[position] : output[position - promptTokens()];
   }
   /** Tokens that it may still add to its KV once what is there is computed. */
-  int32_t left() const { return spec.maxNewTokens - static_cast<int32_t>(output.size()); }
-  /** May not be scheduled until the caller grants credits. */
-  bool isPaused() const { return !spec.score && credits <= 0; }
+  int32_t left() const { return spec.maxNewTokens - static_cast<int32_t>(output.size()) - inFlight.outputs; }
+  /** All it may produce is being sampled: its end comes when that is booked. */
+  bool isEnding() const { return !spec.score && left() <= 0; }
+  /**
+   * May not be scheduled until the caller grants credits; or it was parked, and a step that it was in is not booked:
+   * what that gives is not known yet.
+   */
+  bool isPaused() const {
+    return (!spec.score && credits <= inFlight.outputs) || (!running && inFlight.tokens > 0);
+  }
   bool hasPenalty() const;
   /** Makes history and logits. Throws kOutOfMemory when the host has no room for the logits. */
   void prepare(int32_t vocabulary);

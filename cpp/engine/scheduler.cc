@@ -8,8 +8,13 @@ namespace octavo {
 
 namespace {
 
+/** Tokens whose KV is there, or will be when the steps under way are done. */
+int32_t computed(const Request& request, const Session& session) {
+  return static_cast<int32_t>(session.tokens.size()) + request.inFlight.tokens;
+}
+
 int32_t toCompute(const Request& request, const Session& session) {
-  return request.length() - static_cast<int32_t>(session.tokens.size());
+  return request.expectedLength() - computed(request, session);
 }
 
 /** One token to compute: such requests go first, so that a long prompt holds none of them up. */
@@ -105,11 +110,11 @@ std::vector<Request*> Scheduler::byPriority() const {
 }
 
 void Scheduler::place(Request& request, Draft& draft) {
-  if (request.isPaused()) return;
+  if (request.isPaused() || request.isEnding()) return;
   const Session& session = *request.holder;
   PlannedSequence planned;
   planned.request = request.id;
-  planned.start = static_cast<int32_t>(session.tokens.size());
+  planned.start = computed(request, session);
   const int32_t remaining = toCompute(request, session);
   planned.count = std::min(remaining, draft.tokens);
   if (request.spec.score) {

@@ -13,7 +13,7 @@ constexpr int64_t kWatermarkShare = 100;  // optimistic: one in so many blocks s
 
 void Scheduler::admitWaiting(Draft& draft, int64_t now) {
   while (draft.tokens > 0) {
-    if (!admitting_ && !draft.plan.sequences.empty()) return;
+    if (!admitting_ && (!draft.plan.sequences.empty() || draft.fence != 0)) return;
     Request* const request = waiting_.next();  // a paused one would hold up the others
     if (!request) return;
     if (!makeRoom(*request, draft.fence)) {  // strictly in order: a large request is not overtaken for ever

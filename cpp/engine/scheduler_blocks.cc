@@ -11,7 +11,7 @@ BlockDemand Scheduler::demandOf(const Request& request) const {
   BlockDemand demand;
   demand.table = session.blocks;
   if (sessions_.mustCopy(session)) demand.table = demand.table.first(demand.table.size() - 1);
-  demand.tokens = request.length();
+  demand.tokens = request.expectedLength();
   demand.left = request.left();
   demand.most = request.promisedBlocks;
   return demand;
@@ -41,7 +41,8 @@ bool Scheduler::provide(Request& request, int64_t tokens, Draft& draft) {
   Session& session = *request.holder;
   BlockPool& pool = sessions_.pool();
   const auto missing = [&] { return sessions_.blocksToCover(session, tokens); };
-  if (missing() == 0) return sessions_.cover(session, tokens, request.length(), draft.fence);
+  const int64_t expected = request.expectedLength();
+  if (missing() == 0) return sessions_.cover(session, tokens, expected, draft.fence);
   while (!isSafe(request, missing())) {
     if (parkPaused(request, draft.fence)) continue;
     ++report_.stalls;
@@ -52,7 +53,7 @@ bool Scheduler::provide(Request& request, int64_t tokens, Draft& draft) {
     const int64_t blocks = missing();
     if (blocks <= pool.free()) {
       if (weighed_) planner_.take(indexOf(request), blocks);
-      if (sessions_.cover(session, tokens, request.length(), draft.fence)) return true;
+      if (sessions_.cover(session, tokens, expected, draft.fence)) return true;
     }
     // Blocks in flight will be free: whoever made room for them need not do so again.
     const bool mayPreempt = limits_.admission == Admission::kOptimistic && pool.inFlight() == 0;

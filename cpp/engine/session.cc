@@ -29,6 +29,7 @@ Session& SessionTable::fork(const Session& session) {
   forked.stages = session.stages;
   forked.chain = session.chain;
   forked.blocks = session.blocks;
+  forked.lastStep = session.lastStep;
   prefix_.share(forked.blocks, session.id, forked.id);
   return forked;
 }
@@ -84,7 +85,8 @@ void SessionTable::trim(Session& session, uint64_t fence) {
 void SessionTable::shorten(Session& session, size_t blocks, uint64_t fence, PrefixCache::Leaving leaving) {
   if (session.blocks.size() <= blocks) return;
   if (session.running) countRunning(session, blocks, -1);
-  prefix_.leave(session.id, std::span(session.blocks).subspan(blocks), fence, leaving);
+  const uint64_t last = std::min(fence, session.lastStep);
+  prefix_.leave(session.id, std::span(session.blocks).subspan(blocks), last, leaving);
   session.blocks.resize(blocks);
   if (session.chain.size() > blocks) session.chain.resize(blocks);
 }

@@ -21,6 +21,7 @@ struct Session {
   std::vector<BlockId> blocks;   // block table; covers `tokens`, and while a request runs what it computes next
   RequestId request = 0;         // waiting or running; 0: idle
   bool running = false;          // its blocks are within its request's promise, not reclaimable
+  uint64_t lastStep = 0;         // the last that used its blocks
   uint64_t lastUse = 0;          // of the table's own counter
   std::string tenant;
   PrefixHash root;               // of its tenant's chains
@@ -50,7 +51,8 @@ struct SessionSettings {
 };
 
 /**
- * Every `fence` argument is the step in flight (0: none): blocks given up are reusable when it has passed.
+ * Every `fence` argument is the last step in flight (0: none): blocks given up are reusable when it has passed, or the
+ * last step that used them, which may be an earlier one.
  *
  * Sessions may share blocks: those found in the prefix cache, and those of a fork. Nobody writes into a shared block:
  * whoever must, takes a copy first.

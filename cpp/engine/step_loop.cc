@@ -1,7 +1,7 @@
-// The engine thread: plan under the lock, compute without it, book under it.
+// The engine thread: plan under the lock, compute without it, book under it. With overlap the next step is planned and
+// launched before the results of the one that runs are waited for; otherwise every step is booked before the next.
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <new>
 
 #include "engine/engine_state.h"
@@ -54,66 +54,87 @@ void Engine::State::loop() {
   std::unique_lock lock(mutex);
   while (!stopping) {
     const int64_t began = clock->now();
-    const bool compacting = compactForCallers(lock);
+    const bool compacting = flight.empty() && compactForCallers(lock);
     expire();
-    StepPlan current;
-    const bool started = !failure && startStep(current);
+    const bool started = mayStart() && startStep();
     tell(lock);
-    if (!started) {
+    if (flight.empty()) {
       if (!compacting) sleep(lock);
       continue;
     }
     const int64_t sent = clock->now();
-    std::optional<Error> failed;
+    const bool waits = !started || flight.size() == static_cast<size_t>(plan.batch.stepsAtOnce);
     lock.unlock();
-    try {
-      injectFaults(options.testing, current.step, tokensOf(current), *clock);
-      runner->run();
-    } catch (...) {
-      failed = currentError();
-    }
+    std::optional<Error> failed = runSteps(started, waits);
     lock.lock();
     const int64_t returned = clock->now();
     try {
-      if (!failed) bookStep(current);
+      if (!failed && waits) timeStep(bookStep());
     } catch (...) {
       failed = currentError();
     }
     if (failed) failAll(*failed);
-    if (current.decodes > 0) sizer->stepped(tokensOf(current), clock->now() - began);
     if (options.testing.checkSteps > 0 && step % options.testing.checkSteps == 0) lookOver();
     hostNanoseconds += sent - began + clock->now() - returned;
   }
+  settle();
   while (!requests.empty()) finish(*requests.begin()->second, FinishReason::kCancelled);
   compactForCallers(lock);
   tell(lock);
 }
 
+/** Scores are read from logits, which the next step overwrites; blocks are moved for callers between steps alone. */
+bool Engine::State::mayStart() const {
+  if (failure) return false;
+  const auto scores = [](const PlannedSequence& planned) { return planned.logits == LogitsWanted::kEvery; };
+  return flight.empty() || (compactions.empty() && std::none_of(flight.back().sequences.begin(),
+                                                                flight.back().sequences.end(), scores));
+}
+
+/** Without the lock: the step that was planned last goes to the device, the first one is waited for. */
+std::optional<Error> Engine::State::runSteps(bool launches, bool waits) {
+  try {
+    if (launches) runner->launch();
+    if (!waits) return std::nullopt;
+    injectFaults(options.testing, flight.front().step, tokensOf(flight.front()), *clock);
+    runner->wait();
+  } catch (...) {
+    return currentError();
+  }
+  return std::nullopt;
+}
+
 /** Plans the next step and hands it to the runner; false when there is nothing to do. */
-bool Engine::State::startStep(StepPlan& started) {
+bool Engine::State::startStep() {
+  StepPlan started;
+  const int64_t began = clock->now();
   try {
     limitPages();
     recoverCapacity();
     compactOnce(true);
     sizeBatch();
     if (!options.testing.neverPlan) started = planStep();
-    runner->moveBlocks(sessions->takeCopies());
+    moveBlocks(sessions->takeCopies());
     if (started.sequences.empty()) {
-      watchProgress();
+      if (flight.empty()) watchProgress();
       return false;
     }
     runner->begin();
     for (const PlannedSequence& planned : started.sequences) {
       const Request& request = *requests.at(planned.request);
-      runner->add(planned, request, *sessions->find(request.session));
+      runner->add(planned, request, *request.holder);
     }
     runner->seal();
+    started.began = began;
+    flight.push_back(std::move(started));
   } catch (...) {
     const Error error = currentError();
     if (error.code() != ErrorCode::kInternal || !mend()) failAll(error);
     return false;
   }
-  inFlight = step = started.step;
+  inFlight = step = flight.back().step;
+  overlapped += flight.size() > 1 ? 1 : 0;
+  markInFlight(flight.back());
   return true;
 }
 
@@ -125,6 +146,33 @@ void Engine::State::sizeBatch() {
   scheduler->setSize(sizer->size(options.admission == Admission::kOptimistic));
 }
 
+/** A step that was planned while another ran took the time since that one was booked. */
+void Engine::State::timeStep(const StepPlan& booked) {
+  const int64_t now = clock->now();
+  if (booked.decodes > 0) sizer->stepped(tokensOf(booked), now - std::max(booked.began, lastBooked));
+  lastBooked = now;
+}
+
+/** What the next step, planned before this one is booked, has to know of it. */
+void Engine::State::markInFlight(const StepPlan& started) {
+  int32_t row = 0;
+  for (const PlannedSequence& planned : started.sequences) {
+    Request& request = *requests.at(planned.request);
+    request.holder->lastStep = started.step;
+    request.inFlight.tokens += planned.count;
+    if (planned.logits != LogitsWanted::kLast) continue;
+    ++request.inFlight.outputs;
+    request.inFlight.row = row++;
+  }
+}
+
+/** Copies blocks ahead of the next step. What they are copied from may be on pages that nothing else needs any more. */
+void Engine::State::moveBlocks(const std::vector<BlockMove>& moves) {
+  if (moves.empty()) return;
+  runner->moveBlocks(moves);
+  if (inFlight > 0) cache->pool().keepPagesUntil(step + 1);
+}
+
 /** What runs next; requests that cannot any more end here. */
 StepPlan Engine::State::planStep() {
   BlockPool& pool = cache->pool();
@@ -134,7 +182,8 @@ StepPlan Engine::State::planStep() {
     StepPlan planned = scheduler->plan(step + 1, inFlight, clock->now());
     const bool shrank = pool.capacity() < capacity;
     failEach(planned.refused, outgrown(pool));
-    if (!shrank && planned.refused.empty() && pool.inFlight() == 0) {
+    const bool mayWait = pool.inFlight() > 0 || inFlight > 0;
+    if (!shrank && planned.refused.empty() && !mayWait) {
       failEach(planned.starved, {ErrorCode::kInternal, "the KV blocks promised to this request were not there"});
     }
     // Those who ended may be in the plan, and after a loss of capacity others must be parked first.
@@ -150,78 +199,29 @@ void Engine::State::failEach(const std::vector<RequestId>& ids, const Error& err
   }
 }
 
-/** The step is done on the device: its fence has passed, its tokens are the sessions' and the callers'. */
-void Engine::State::bookStep(const StepPlan& booked) {
+/** Waits for what was launched, and gives it up. */
+void Engine::State::settle() {
+  try {
+    if (!flight.empty()) runner->synchronize();
+  } catch (const Error&) {
+    // A device that has failed does nothing any more.
+  }
+  flight.clear();
+  guarded([&] { cache->pool().passFence(step); });
   inFlight = 0;
-  guarded([&] { cache->pool().passFence(booked.step); });
-  int32_t row = 0;
-  for (const PlannedSequence& planned : booked.sequences) {
-    const int32_t ownRow = planned.logits == LogitsWanted::kLast ? row++ : -1;
-    const auto found = requests.find(planned.request);
-    if (found == requests.end()) continue;  // cancelled, or its session disposed, meanwhile
-    try {
-      bookSequence(*found->second, planned, ownRow);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::kInternal || !mend()) throw;
-      failEach({planned.request}, error);  // if it has not ended by that
-    }
-  }
-}
-
-void Engine::State::bookSequence(Request& request, const PlannedSequence& planned, int32_t row) {
-  Session& session = *sessions->find(request.session);
-  for (int32_t index = 0; index < planned.count; ++index) {
-    session.tokens.push_back(request.token(planned.start + index));
-  }
-  if (!request.spec.score) sessions->publish(session, inFlight);
-  if (row >= 0) {
-    accept(request, row);
-  } else if (request.spec.score && planned.start + planned.count == request.promptTokens()) {
-    finish(request, FinishReason::kLength);
-  }
-}
-
-/** Books the sampled token of a logit row; a row with nothing to sample from ends its request. */
-void Engine::State::accept(Request& request, int32_t row) {
-  if (!std::isfinite(runner->sampled().logprob(row))) {
-    const Error error(ErrorCode::kCheckpointInvalid,
-                      "no logit after token " + std::to_string(request.length()) +
-                          " is a finite number: the weights hold NaN or infinities, or overflow in this dtype; "
-                          "check the files, or load with dtype 'fp32'");
-    finish(request, FinishReason::kFailed, &error);
-    return;
-  }
-  TokenEvent event;
-  event.request = request.id;
-  event.token = runner->sampled().token(row);
-  event.logprob = runner->sampled().logprob(row);
-  if (request.spec.topLogprobs > 0) event.top = runner->sampled().top(row, request.spec.topLogprobs);
-  request.output.push_back(event.token);
-  --request.credits;
-  if (request.history) request.history->addOutput(event.token);
-  if (request.output.size() == 1) request.timings.firstToken = clock->now();
-  const std::vector<int32_t>& stops = request.spec.stopTokens;
-  const bool stopped = std::find(stops.begin(), stops.end(), event.token) != stops.end();
-  events.tokens.push_back(std::move(event));
-  if (stopped) {
-    finish(request, FinishReason::kEndOfSequence);
-  } else if (static_cast<int32_t>(request.output.size()) == request.spec.maxNewTokens) {
-    finish(request, FinishReason::kLength);
-  }
 }
 
 /** A step failed as a whole: what the device holds is not to be trusted any more. */
 void Engine::State::failAll(const Error& error) {
   failure.emplace(error);
-  guarded([&] { cache->pool().passFence(step); });
-  inFlight = 0;
+  settle();
   while (!requests.empty()) finish(*requests.begin()->second, FinishReason::kFailed, &error);
 }
 
 /** Calls out, without the lock, whoever waits for events or for a fence. */
 void Engine::State::tell(std::unique_lock<std::mutex>& lock) {
   std::vector<std::function<void()>> calls;
-  const auto passed = reusable.lower_bound(inFlight > 0 ? inFlight : step + 1);
+  const auto passed = reusable.lower_bound(flight.empty() ? step + 1 : flight.front().step);
   for (auto waiter = reusable.begin(); waiter != passed; ++waiter) calls.push_back(std::move(waiter->second));
   reusable.erase(reusable.begin(), passed);
   if (!told && !events.empty()) {

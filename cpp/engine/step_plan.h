@@ -19,6 +19,7 @@ struct PlannedSequence {
 
 struct StepPlan {
   uint64_t step = 0;
+  int64_t began = 0;  // when it was planned, by the engine's clock
   /** Those to be sampled first (their logits are the first rows), then those without logits, then scored ones. */
   std::vector<PlannedSequence> sequences;
   int32_t sampled = 0;  // how many are kLast

@@ -1,12 +1,17 @@
 #include "engine/step_runner.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace octavo {
 
 namespace {
 
 constexpr Owner kEngine{OwnerKind::kEngine, 0};
+
+std::unique_ptr<Stream> createStream(Device& device, bool concurrent) {
+  return concurrent ? device.createConcurrentStream() : device.createStream();
+}
 
 }  // namespace
 
@@ -16,10 +21,14 @@ StepRunner::StepRunner(DeviceAllocator& allocator, const ModelSpec& spec, const 
       cache_(cache),
       limits_(plan.batch),
       vocabulary_(spec.vocabularySize),
-      stream_(allocator.device().createStream()),
+      stream_(createStream(device_, limits_.stepsAtOnce > 1)),
       decoder_(allocator, spec, weights, plan.dtype, plan.batch),
-      sampler_(allocator, spec, plan.batch.maxSequences, plan.historyEntries),
-      staging_(allocator.allocate(Region::kPinned, plan.stagingBytes, kEngine, "scores")) {}
+      sampler_(allocator, spec, plan.batch.maxSequences, plan.historyEntries, plan.batch.stepsAtOnce),
+      staging_(allocator.allocate(Region::kPinned, plan.stagingBytes, kEngine, "scores")) {
+  for (int32_t turn = 0; limits_.stepsAtOnce > 1 && turn < limits_.stepsAtOnce; ++turn) {
+    done_.push_back(device_.createEvent());
+  }
+}
 
 void StepRunner::begin() {
   sequences_.clear();
@@ -35,10 +44,12 @@ void StepRunner::add(const PlannedSequence& planned, const Request& request, con
   sequence.noLogit = planned.logits == LogitsWanted::kNone;
   sequence.tokens.resize(static_cast<size_t>(planned.count));
   for (int32_t index = 0; index < planned.count; ++index) {
-    sequence.tokens[index] = request.token(planned.start + index);
+    const int32_t position = planned.start + index;
+    sequence.tokens[index] =
+        position < request.length() ? request.token(position) : sampledAt(request.inFlight.row);
   }
   if (planned.logits == LogitsWanted::kLast) sampler_.add(request);
-  if (planned.logits == LogitsWanted::kEvery) scores_.push_back({request.logits, planned.count});
+  if (planned.logits == LogitsWanted::kEvery) scores_.push_back({request.logits, planned.start, planned.count});
 }
 
 void StepRunner::seal() {
@@ -53,21 +64,39 @@ void StepRunner::moveBlocks(const std::vector<BlockMove>& moves) {
   }
 }
 
-void StepRunner::run() {
-  const Matrix logits = decoder_.forward(batch_, cache_.view(), *stream_);
-  if (sampler_.rows() > 0) sampler_.run(logits, *stream_);
-  stream_->synchronize();
-  copyScores(logits);
+void StepRunner::launch() {
+  const size_t turn = nextTurn_;
+  nextTurn_ = (nextTurn_ + 1) % static_cast<size_t>(limits_.stepsAtOnce);
+  const Matrix logits = decoder_.forward(batch_, cache_.view(), *stream_, sampler_.deviceTokens());
+  if (sampler_.rows() > 0) sampler_.run(logits, turn, *stream_);
+  if (!done_.empty()) done_[turn]->record(*stream_);
+  launched_.push_back({logits, sampler_.rows(), std::exchange(scores_, {}), turn});
 }
 
-/** Scored rows follow the sampled ones. They pass through the pinned staging buffer a few rows at a time. */
-void StepRunner::copyScores(const Matrix& logits) {
+void StepRunner::wait() {
+  Launched step = std::move(launched_.front());
+  launched_.pop_front();
+  if (done_.empty()) stream_->synchronize();
+  else done_[step.turn]->synchronize();
+  sampler_.read(step.turn);
+  copyScores(step);
+}
+
+/**
+ * Scored rows follow the sampled ones. They pass through the pinned staging buffer a few rows at a time; no later step
+ * was launched, or its logits would be there.
+ */
+void StepRunner::copyScores(Launched& step) {
   const size_t rowBytes = static_cast<size_t>(vocabulary_) * sizeof(float);
   const auto rowsAtOnce = static_cast<int32_t>(std::min<size_t>(staging_.bytes() / rowBytes, 1 << 20));
-  const auto* row = static_cast<const std::byte*>(logits.data) + sampler_.rows() * rowBytes;
+  const auto* row = static_cast<const std::byte*>(step.logits.data) + step.sampledRows * rowBytes;
   const auto* const staged = static_cast<const float*>(staging_.data());
-  for (const Score& score : scores_) {
-    for (int32_t done = 0; done < score.rows;) {
+  for (const Score& score : step.scores) {
+    // Positions that were computed before are computed again after their KV went: their logits are there.
+    const auto known = static_cast<int32_t>(score.logits->size() / static_cast<size_t>(vocabulary_));
+    const int32_t first = std::clamp(known - score.start, 0, score.rows);
+    row += first * rowBytes;
+    for (int32_t done = first; done < score.rows;) {
       const int32_t rows = std::min(rowsAtOnce, score.rows - done);
       device_.copy(staging_.data(), row, rows * rowBytes, CopyKind::kDeviceToHost, *stream_);
       stream_->synchronize();
@@ -76,7 +105,6 @@ void StepRunner::copyScores(const Matrix& logits) {
       done += rows;
     }
   }
-  scores_.clear();
 }
 
 }  // namespace octavo

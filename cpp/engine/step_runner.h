@@ -1,6 +1,7 @@
 // Carries out one step on the device: batch, forward pass, sampling, results back on the host.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -15,8 +16,11 @@ namespace octavo {
 
 /**
  * `begin`, `add` and `seal` copy all that a step needs (tokens, block tables, sampling) and are called under
- * the engine's lock; `run` touches nothing of the engine's and is called without it, so requests and sessions
- * may vanish meanwhile.
+ * the engine's lock; `launch` and `wait` touch nothing of the engine's and are called without it, so requests and
+ * sessions may vanish meanwhile.
+ *
+ * Up to `stepsAtOnce` steps are launched and not waited for. All run on one stream, one after the other: whatever one
+ * writes (KV, samples, activations) the next one finds. What the host writes or reads has a place of its own for each.
  */
 class StepRunner {
  public:
@@ -25,7 +29,10 @@ class StepRunner {
              const MemoryPlan& plan);
 
   void begin();
-  /** In the order of StepPlan::sequences. */
+  /**
+   * In the order of StepPlan::sequences. A token that is still being sampled is taken from where the step launched
+   * last puts it, on the device.
+   */
   void add(const PlannedSequence& planned, const Request& request, const Session& session);
   void seal();
 
@@ -34,18 +41,27 @@ class StepRunner {
   /** Waits until the device has done all it was given. Throws kDeviceFailed. */
   void synchronize() { stream_->synchronize(); }
 
-  /** Blocks until the step is done. Throws kDeviceFailed. */
-  void run();
-  /** Of the last `run`: row i is the i-th sampled sequence. */
+  /** Enqueues the sealed step. Throws kDeviceFailed. */
+  void launch();
+  /** Blocks until the first step that was launched and not waited for is done. Throws kDeviceFailed. */
+  void wait();
+  /** Of the step last waited for: row i is the i-th sampled sequence. */
   const StepSampler& sampled() const { return sampler_; }
 
  private:
   /** Where the logits of a scored sequence go; shared, as its request may be gone when they come. */
   struct Score {
     std::shared_ptr<std::vector<float>> logits;
-    int32_t rows = 0;
+    int32_t start = 0, rows = 0;  // positions
   };
-  void copyScores(const Matrix& logits);
+  /** A step on the device. */
+  struct Launched {
+    Matrix logits;
+    int32_t sampledRows = 0;
+    std::vector<Score> scores;
+    size_t turn = 0;
+  };
+  void copyScores(Launched& step);
 
   Device& device_;
   KvCache& cache_;
@@ -58,6 +74,9 @@ class StepRunner {
   std::vector<BatchSequence> sequences_;
   std::vector<Score> scores_;
   Batch batch_;
+  std::deque<Launched> launched_;
+  size_t nextTurn_ = 0;
+  std::vector<std::unique_ptr<Event>> done_;  // by turn; where one step runs at a time the stream says it
 };
 
 }  // namespace octavo

@@ -34,33 +34,37 @@ size_t StepSampler::plannedBytes(int32_t maxRows, int64_t historyEntries) {
   return DeviceAllocator::rounded(largestUpload(maxRows, historyEntries) + results);
 }
 
-StepSampler::StepSampler(DeviceAllocator& allocator, const ModelSpec& spec, int32_t maxRows,
-                         int64_t historyEntries)
+StepSampler::StepSampler(DeviceAllocator& allocator, const ModelSpec& spec, int32_t maxRows, int64_t historyEntries,
+                         int32_t stepsAtOnce)
     : device_(allocator.device()),
       vocabulary_(spec.vocabularySize),
       sampled_(spec.sampledVocabulary),
       resultsAt_(largestUpload(maxRows, historyEntries)),
       bytes_(plannedBytes(maxRows, historyEntries)),
       memory_(allocator.allocate(Region::kGraph, bytes_, kEngine, "sampling")),
-      pinned_(allocator.allocate(Region::kPinned, bytes_, kEngine, "sampling")) {}
+      pinned_(allocator.allocate(Region::kPinned, bytes_ * static_cast<size_t>(stepsAtOnce), kEngine, "sampling")),
+      results_(static_cast<size_t>(stepsAtOnce)) {}
+
+std::byte* StepSampler::pinned(size_t turn) const { return static_cast<std::byte*>(pinned_.data()) + turn * bytes_; }
+
+const int32_t* StepSampler::deviceTokens() const {
+  return reinterpret_cast<const int32_t*>(static_cast<const std::byte*>(memory_.data()) + resultsAt_);
+}
 
 void StepSampler::clear() {
   params_.clear();
   history_.clear();
   biases_.clear();
   topCount_ = 0;
+  resolves_ = false;
 }
 
 void StepSampler::add(const Request& request) {
   SamplingParams params = request.spec.sampling;
-  params.position = static_cast<uint32_t>(request.length());
+  params.position = static_cast<uint32_t>(request.expectedLength());
   params.historyStart = static_cast<int32_t>(history_.size());
-  params.historyCount = 0;
-  if (request.history) {
-    const std::vector<TokenCount>& counts = request.history->counts();
-    params.historyCount = static_cast<int32_t>(counts.size());
-    history_.insert(history_.end(), counts.begin(), counts.end());
-  }
+  if (request.history) addHistory(request);
+  params.historyCount = static_cast<int32_t>(history_.size()) - params.historyStart;
   params.biasStart = static_cast<int32_t>(biases_.size());
   params.biasCount = static_cast<int32_t>(request.spec.biases.size());
   biases_.insert(biases_.end(), request.spec.biases.begin(), request.spec.biases.end());
@@ -68,7 +72,15 @@ void StepSampler::add(const Request& request) {
   params_.push_back(params);
 }
 
-SampleArguments StepSampler::upload(const Matrix& logits, Stream& stream) {
+void StepSampler::addHistory(const Request& request) {
+  const std::vector<TokenCount>& counts = request.history->counts();
+  history_.insert(history_.end(), counts.begin(), counts.end());
+  if (request.inFlight.outputs == 0) return;
+  history_.push_back({sampledAt(request.inFlight.row), 0});
+  resolves_ = true;
+}
+
+SampleArguments StepSampler::upload(const Matrix& logits, std::byte* pinned, Stream& stream) {
   const UploadLayout layout(params_.size(), history_.size(), biases_.size());
   if (layout.end > resultsAt_ || logits.stride != vocabulary_ || logits.rows < rows()) {
     throw Error(ErrorCode::kInternal, "sampling " + std::to_string(rows()) + " rows takes " +
@@ -76,7 +88,6 @@ SampleArguments StepSampler::upload(const Matrix& logits, Stream& stream) {
                                           " planned and " + std::to_string(logits.rows) + " logit rows of stride " +
                                           std::to_string(logits.stride));
   }
-  auto* const pinned = static_cast<std::byte*>(pinned_.data());
   std::memcpy(pinned, params_.data(), params_.size() * sizeof(SamplingParams));
   std::copy(history_.begin(), history_.end(), reinterpret_cast<TokenCount*>(pinned + layout.history));
   std::copy(biases_.begin(), biases_.end(), reinterpret_cast<LogitBias*>(pinned + layout.biases));
@@ -89,45 +100,48 @@ SampleArguments StepSampler::upload(const Matrix& logits, Stream& stream) {
   arguments.vocabulary = vocabulary_;
   arguments.sampled = sampled_;
   arguments.params = reinterpret_cast<const SamplingParams*>(memory);
-  arguments.history = reinterpret_cast<const TokenCount*>(memory + layout.history);
+  auto* const history = reinterpret_cast<TokenCount*>(memory + layout.history);
+  if (resolves_) device_.ops().resolveHistory(history, arguments.params, rows(), deviceTokens(), stream);
+  arguments.history = history;
   arguments.biases = reinterpret_cast<const LogitBias*>(memory + layout.biases);
   return arguments;
 }
 
-void StepSampler::run(const Matrix& logits, Stream& stream) {
-  SampleArguments arguments = upload(logits, stream);
+void StepSampler::run(const Matrix& logits, size_t turn, Stream& stream) {
+  SampleArguments arguments = upload(logits, pinned(turn), stream);
   const auto rows = params_.size();
-  results_.logprobs = rows * sizeof(int32_t);
-  results_.topTokens = results_.logprobs + rows * sizeof(float);
-  results_.topLogprobs = results_.topTokens + rows * static_cast<size_t>(topCount_) * sizeof(int32_t);
-  results_.end = results_.topLogprobs + rows * static_cast<size_t>(topCount_) * sizeof(float);
+  Results& at = results_[turn];
+  at.topCount = topCount_;
+  at.logprobs = rows * sizeof(int32_t);
+  at.topTokens = at.logprobs + rows * sizeof(float);
+  at.topLogprobs = at.topTokens + rows * static_cast<size_t>(topCount_) * sizeof(int32_t);
+  at.end = at.topLogprobs + rows * static_cast<size_t>(topCount_) * sizeof(float);
 
   auto* const results = static_cast<std::byte*>(memory_.data()) + resultsAt_;
   arguments.tokens = reinterpret_cast<int32_t*>(results);
-  arguments.logprobs = reinterpret_cast<float*>(results + results_.logprobs);
+  arguments.logprobs = reinterpret_cast<float*>(results + at.logprobs);
   arguments.topCount = topCount_;
-  arguments.topTokens = reinterpret_cast<int32_t*>(results + results_.topTokens);
-  arguments.topLogprobs = reinterpret_cast<float*>(results + results_.topLogprobs);
+  arguments.topTokens = reinterpret_cast<int32_t*>(results + at.topTokens);
+  arguments.topLogprobs = reinterpret_cast<float*>(results + at.topLogprobs);
   device_.ops().sample(arguments, stream);
-  device_.copy(static_cast<std::byte*>(pinned_.data()) + resultsAt_, results, results_.end,
-               CopyKind::kDeviceToHost, stream);
+  device_.copy(pinned(turn) + resultsAt_, results, at.end, CopyKind::kDeviceToHost, stream);
 }
 
 template <typename T>
 const T* StepSampler::result(size_t offset) const {
-  return reinterpret_cast<const T*>(static_cast<const std::byte*>(pinned_.data()) + resultsAt_ + offset);
+  return reinterpret_cast<const T*>(pinned(reading_) + resultsAt_ + offset);
 }
 
-int32_t StepSampler::token(int32_t row) const { return result<int32_t>(results_.tokens)[row]; }
+int32_t StepSampler::token(int32_t row) const { return result<int32_t>(results_[reading_].tokens)[row]; }
 
-float StepSampler::logprob(int32_t row) const { return result<float>(results_.logprobs)[row]; }
+float StepSampler::logprob(int32_t row) const { return result<float>(results_[reading_].logprobs)[row]; }
 
 std::vector<std::pair<int32_t, float>> StepSampler::top(int32_t row, int32_t count) const {
   std::vector<std::pair<int32_t, float>> best;
-  const size_t first = static_cast<size_t>(row) * static_cast<size_t>(topCount_);
+  const Results& at = results_[reading_];
+  const size_t first = static_cast<size_t>(row) * static_cast<size_t>(at.topCount);
   for (int32_t index = 0; index < count; ++index) {
-    best.emplace_back(result<int32_t>(results_.topTokens)[first + index],
-                      result<float>(results_.topLogprobs)[first + index]);
+    best.emplace_back(result<int32_t>(at.topTokens)[first + index], result<float>(at.topLogprobs)[first + index]);
   }
   return best;
 }

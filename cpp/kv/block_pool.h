@@ -72,6 +72,8 @@ class BlockPool {
    * kInternal naming the block when one that is not in flight is listed among them.
    */
   void passFence(uint64_t step);
+  /** No page is given back before this step has passed: copies that were enqueued ahead of it read from some. */
+  void keepPagesUntil(uint64_t step);
 
   /** Gives cached pages back until at most `keep` are left; the device must be idle. Returns how many went. */
   int64_t trim(int64_t keep);
@@ -180,6 +182,7 @@ class BlockPool {
   std::map<Owner, int64_t> owned_;  // zeros may stay
   int64_t quarantined_ = 0;
   uint64_t passed_ = 0;             // the last fence passed
+  uint64_t keptUntil_ = 0;          // and the one before which pages stay
   // The most pages used in this window of fences and in the one before: so many stay mapped.
   int64_t usedPeak_ = 0, usedPeakBefore_ = 0;
   uint64_t fences_ = 0;             // passed, counted

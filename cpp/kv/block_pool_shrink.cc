@@ -24,8 +24,14 @@ void BlockPool::trimSlowly() {
     usedPeakBefore_ = usedPeak_;
     usedPeak_ = pages_.usedPages();
   }
+  if (passed_ < keptUntil_) return;
   const int64_t keep = std::max(usedPeak_, usedPeakBefore_) + kLowWaterPages;
   unmapCached(std::min(pages_.mappedPages() - keep, kPagesAFence));
+}
+
+void BlockPool::keepPagesUntil(uint64_t step) {
+  const std::lock_guard lock(mutex_);
+  keptUntil_ = std::max(keptUntil_, step);
 }
 
 std::vector<BlockMove> BlockPool::compactIfStuck() {

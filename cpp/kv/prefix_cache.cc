@@ -123,6 +123,7 @@ bool PrefixCache::removeHolder(Entry& entry, uint64_t session) {
 
 void PrefixCache::leave(uint64_t session, std::span<const BlockId> blocks, uint64_t fence, Leaving leaving) {
   std::vector<BlockId> given, kept;
+  uint64_t last = fence;
   std::map<uint64_t, std::vector<BlockId>> passed;  // by the new owner
   for (const BlockId block : blocks) {
     Entry* const entry = find(block);
@@ -131,6 +132,7 @@ void PrefixCache::leave(uint64_t session, std::span<const BlockId> blocks, uint6
       continue;
     }
     if (removeHolder(*entry, session)) passed[entry->holders.front()].push_back(block);
+    entry->fence = std::max(entry->fence, fence);
     if (entry->holders.size() > 1 || (entry->found && !entry->holders.empty())) continue;
     if (!entry->holders.empty()) {  // one is left, and it cannot be found: an ordinary block
       entries_.erase(block);
@@ -139,12 +141,13 @@ void PrefixCache::leave(uint64_t session, std::span<const BlockId> blocks, uint6
       keep(*entry);
     } else {
       given.push_back(block);
+      last = std::max(last, entry->fence);
       forget(*entry);
     }
   }
   for (const auto& [owner, theirs] : passed) pool_.transfer(ownerFor(session), ownerFor(owner), theirs);
   pool_.transfer(ownerFor(session), kEngine, kept);
-  pool_.release(ownerFor(session), given, fence);
+  pool_.release(ownerFor(session), given, last);
 }
 
 bool PrefixCache::claim(BlockId block) {

@@ -56,7 +56,8 @@ struct PrefixReport {
  * for the next who needs it, the engine (tag "kv.cached"). A block that one session alone holds and that cannot be
  * found is not known here. Not thread-safe: the engine's state lock guards it.
  *
- * Holders are session ids. Every `fence` is the step in flight (0: none): a block given up is reusable after it.
+ * Holders are session ids. Every `fence` is the last step that may use the block on the holder's behalf (0: none): a
+ * block given up is reusable after the last of them.
  */
 class PrefixCache {
  public:
@@ -136,6 +137,7 @@ class PrefixCache {
     int64_t last = -1, before = -1;  // uses: the last, and the one before it; -1: none
     int64_t time = 0;            // of the last
     bool retained = false;       // in retained_ while nobody holds it
+    uint64_t fence = 0;          // the last step that one who let go of it was in
     std::vector<uint64_t> holders;   // the owner first
   };
   struct ByUse {

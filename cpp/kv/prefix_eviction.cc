@@ -1,4 +1,5 @@
 // In which order kept blocks go.
+#include <algorithm>
 #include <cmath>
 #include <tuple>
 
@@ -74,14 +75,16 @@ int64_t PrefixCache::evict(int64_t wanted, bool coldOnly, uint64_t fence) {
   if (wanted <= 0) return 0;
   endRetention();
   std::vector<BlockId> blocks;
+  uint64_t last = 0;
   while (static_cast<int64_t>(blocks.size()) < wanted) {
     Entry* const victim = nextVictim(coldOnly);
     if (!victim) break;
     blocks.push_back(victim->block);
+    last = std::max(last, victim->fence);
     unkeep(*victim);
     forget(*victim);
   }
-  pool_.release(kEngine, blocks, fence);
+  pool_.release(kEngine, blocks, std::min(fence, last));
   report_.evicted += blocks.size();
   return static_cast<int64_t>(blocks.size());
 }

@@ -51,6 +51,7 @@ void appendTokens(Batch& batch, const BatchSequence& sequence, size_t index, int
     const BlockId block = (*sequence.blocks)[position / blockSize];
     require(block >= 0, index, "lists block " + std::to_string(block));
     batch.tokens.push_back(sequence.tokens[offset]);
+    batch.resolves = batch.resolves || sequence.tokens[offset] < 0;
     batch.positions.push_back(position);
     batch.slots.push_back(int64_t{block} * blockSize + position % blockSize);
     const bool last = offset + 1 == length;

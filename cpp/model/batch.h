@@ -11,7 +11,7 @@ namespace octavo {
 
 /** One sequence's share of a step. */
 struct BatchSequence {
-  std::vector<int32_t> tokens;           // to compute, in order
+  std::vector<int32_t> tokens;           // to compute, in order; or sampledAt(row) of the step before
   int32_t start = 0;                     // position of the first of them
   const std::vector<BlockId>* blocks = nullptr;  // covers start + tokens.size() tokens at least
   bool everyLogit = false;               // logits of all its tokens, else of the last only…
@@ -21,6 +21,7 @@ struct BatchSequence {
 /** Largest values a step may have; sizes the device and pinned buffers. */
 struct BatchLimits {
   int32_t maxTokens = 0, maxSequences = 0, maxBlocksPerSequence = 0, maxLogitRows = 0;
+  int32_t stepsAtOnce = 1;  // under way together: each has its own place in the pinned buffers
 };
 
 /** Host arrays of a batch, laid out as they are uploaded. */
@@ -33,6 +34,7 @@ struct Batch {
   std::vector<int32_t> blockTable;     // [S, tableStride], unused entries −1
   std::vector<int32_t> logitRows;      // [R] row indices in T whose logits are wanted, in sequence order
   int32_t tableStride = 0, maxQueryLength = 0, maxContextLength = 0;
+  bool resolves = false;               // some tokens are sampledAt
 
   /** Throws kInternal when a limit is passed or a block table is too short. */
   static Batch build(const std::vector<BatchSequence>& sequences, int32_t blockSize, const BatchLimits& limits);

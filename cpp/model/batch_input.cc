@@ -67,27 +67,32 @@ size_t BatchInput::plannedBytes(const BatchLimits& limits) {
       .bytes;
 }
 
+size_t BatchInput::pinnedBytes(const BatchLimits& limits) {
+  return plannedBytes(limits) * static_cast<size_t>(limits.stepsAtOnce);
+}
+
 BatchInput::BatchInput(DeviceAllocator& allocator, const BatchLimits& limits) : limits_(limits) {
-  const size_t bytes = plannedBytes(limits);
-  memory_ = allocator.allocate(Region::kGraph, bytes, kEngine, "batch.input");
-  image_ = allocator.allocate(Region::kPinned, bytes, kEngine, "batch.upload");
+  memory_ = allocator.allocate(Region::kGraph, plannedBytes(limits), kEngine, "batch.input");
+  images_ = allocator.allocate(Region::kPinned, pinnedBytes(limits), kEngine, "batch.upload");
 }
 
 DeviceBatch BatchInput::upload(const Batch& batch, Device& device, Stream& stream) {
   checkBatch(batch, limits_);
   const InputLayout layout = InputLayout::of(batch.tokens.size(), batch.contextLength.size(), batch.logitRows.size(),
                                              batch.blockTable.size());
-  put(image_.data(), layout.slots, batch.slots);
-  put(image_.data(), layout.tokens, batch.tokens);
-  put(image_.data(), layout.positions, batch.positions);
-  put(image_.data(), layout.logitRows, batch.logitRows);
-  put(image_.data(), layout.queryStart, batch.queryStart);
-  put(image_.data(), layout.contextLength, batch.contextLength);
-  put(image_.data(), layout.blockTable, batch.blockTable);
-  device.copy(memory_.data(), image_.data(), layout.bytes, CopyKind::kHostToDevice, stream);
+  char* const image = static_cast<char*>(images_.data()) + static_cast<size_t>(next_) * plannedBytes(limits_);
+  next_ = (next_ + 1) % limits_.stepsAtOnce;
+  put(image, layout.slots, batch.slots);
+  put(image, layout.tokens, batch.tokens);
+  put(image, layout.positions, batch.positions);
+  put(image, layout.logitRows, batch.logitRows);
+  put(image, layout.queryStart, batch.queryStart);
+  put(image, layout.contextLength, batch.contextLength);
+  put(image, layout.blockTable, batch.blockTable);
+  device.copy(memory_.data(), image, layout.bytes, CopyKind::kHostToDevice, stream);
 
   const auto at = [this](size_t offset) {
-    return reinterpret_cast<const int32_t*>(static_cast<const char*>(memory_.data()) + offset);
+    return reinterpret_cast<int32_t*>(static_cast<char*>(memory_.data()) + offset);
   };
   DeviceBatch uploaded;
   uploaded.slots = reinterpret_cast<const int64_t*>(at(layout.slots));

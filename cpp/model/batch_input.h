@@ -8,7 +8,7 @@ namespace octavo {
 
 /** Pointers into the device buffer. */
 struct DeviceBatch {
-  const int32_t* tokens = nullptr;     // [T]
+  int32_t* tokens = nullptr;           // [T]
   const int32_t* positions = nullptr;  // [T]
   const int64_t* slots = nullptr;      // [T]
   const int32_t* logitRows = nullptr;  // [R]
@@ -22,14 +22,20 @@ class BatchInput {
 
   /** Of the device buffer, before the allocator rounds it. */
   static size_t plannedBytes(const BatchLimits& limits);
+  /** Of the pinned images: one for each step that may be under way. */
+  static size_t pinnedBytes(const BatchLimits& limits);
 
-  /** Packs and enqueues the copy. The image must not be in use by an earlier copy. Throws kInternal. */
+  /**
+   * Packs and enqueues the copy. What was uploaded `stepsAtOnce` calls ago must have been read by the device; its
+   * image is overwritten. Throws kInternal.
+   */
   DeviceBatch upload(const Batch& batch, Device& device, Stream& stream);
 
  private:
   BatchLimits limits_;
   Allocation memory_;
-  Allocation image_;
+  Allocation images_;
+  int32_t next_ = 0;  // image
 };
 
 }  // namespace octavo

@@ -15,7 +15,7 @@ struct Decoder::State {
   State(DeviceAllocator& allocator, const ModelSpec& spec, const Weights& weights, DType dtype,
         const BatchLimits& limits);
 
-  Matrix forward(const Batch& batch, const KvCacheView& cache, Stream& stream);
+  Matrix forward(const Batch& batch, const KvCacheView& cache, Stream& stream, const int32_t* sampled);
 
  private:
   /** One step on its stream: the arguments that every phase needs. */
@@ -106,7 +106,7 @@ void Decoder::State::checkCache(const KvCacheView& cache) const {
                   std::to_string(first.headDim));
 }
 
-Matrix Decoder::State::forward(const Batch& batch, const KvCacheView& cache, Stream& stream) {
+Matrix Decoder::State::forward(const Batch& batch, const KvCacheView& cache, Stream& stream, const int32_t* sampled) {
   checkCache(cache);
   const DeviceBatch uploaded = input_.upload(batch, device_, stream);
   const auto tokens = static_cast<int64_t>(batch.tokens.size());
@@ -116,6 +116,7 @@ Matrix Decoder::State::forward(const Batch& batch, const KvCacheView& cache, Str
                   tokens,
                   matrix(plan_.residual, tokens, spec_.hiddenSize, dtype_),
                   matrix(plan_.hidden, tokens, spec_.hiddenSize, dtype_)};
+  if (sampled && batch.resolves) ops_.resolveTokens(uploaded.tokens, tokens, sampled, stream);
   ops_.embedding(step.residual, uploaded.tokens, embedding_, stream);
   for (size_t layer = 0; layer < layers_.size(); ++layer) {
     normInput(step, layer);
@@ -230,8 +231,8 @@ size_t Decoder::linearScratchBytes(const std::vector<CodedShape>& weights, DType
   return most;
 }
 
-Matrix Decoder::forward(const Batch& batch, const KvCacheView& cache, Stream& stream) {
-  return state_->forward(batch, cache, stream);
+Matrix Decoder::forward(const Batch& batch, const KvCacheView& cache, Stream& stream, const int32_t* sampled) {
+  return state_->forward(batch, cache, stream, sampled);
 }
 
 }  // namespace octavo

@@ -34,11 +34,12 @@ class Decoder {
 
   /**
    * Uploads the batch and runs it on `stream`. Returns fp32 logits [batch.logitRows, vocabulary] in device
-   * memory, valid until the next call. Does not synchronise; the upload buffer is reused by the next
-   * call, so the caller synchronises between calls. Throws kInternal when the batch passes the limits or
-   * the cache is of another shape than the spec.
+   * memory, valid until the next call. Does not synchronise; at most `limits.stepsAtOnce` calls may be under way on the
+   * device, so the caller waits for one before it goes on. Tokens that are sampledAt(row) are read from `sampled`, in
+   * device memory, in the order of the stream. Throws kInternal when the batch passes the limits or the cache is of
+   * another shape than the spec.
    */
-  Matrix forward(const Batch& batch, const KvCacheView& cache, Stream& stream);
+  Matrix forward(const Batch& batch, const KvCacheView& cache, Stream& stream, const int32_t* sampled = nullptr);
 
  private:
   struct State;

@@ -137,6 +137,16 @@ class Ops {
 
   /** Picks a token a row; see ops/sampling.h for the definition. */
   virtual void sample(const SampleArguments& arguments, Stream& stream) = 0;
+
+  /** Every tokens[i] that is sampledAt(row) becomes sampled[row]; others stay. All in device memory. */
+  virtual void resolveTokens(int32_t* tokens, int64_t count, const int32_t* sampled, Stream& stream) = 0;
+
+  /**
+   * Where the last entry of a row's history is of sampledAt(other row), that token counts as one of the output more:
+   * in the entry that it has, and then the last one is skipped, or else in the last one. All in device memory.
+   */
+  virtual void resolveHistory(TokenCount* history, const SamplingParams* params, int32_t rows, const int32_t* sampled,
+                              Stream& stream) = 0;
 };
 
 }  // namespace octavo

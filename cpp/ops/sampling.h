@@ -38,7 +38,13 @@ struct SamplingParams {
   int32_t biasCount = 0;
 };
 
-/** A distinct token of prompt or output, and how often the output holds it. */
+/**
+ * Stands for a token that the host does not know yet: the one of this row of the last `sample`. Its own inverse; below
+ * 0, where no token id is.
+ */
+constexpr int32_t sampledAt(int32_t row) { return -1 - row; }
+
+/** A distinct token of prompt or output, and how often the output holds it. Below 0 it is skipped. */
 struct TokenCount {
   int32_t token;
   int32_t outputCount;

@@ -142,4 +142,15 @@ void CudaOps::sample(const SampleArguments& arguments, Stream& stream) {
   launchSample(arguments, handleOf(stream));
 }
 
+void CudaOps::resolveTokens(int32_t* tokens, int64_t count, const int32_t* sampled, Stream& stream) {
+  use();
+  launchResolveTokens(tokens, count, sampled, handleOf(stream));
+}
+
+void CudaOps::resolveHistory(TokenCount* history, const SamplingParams* params, int32_t rows, const int32_t* sampled,
+                             Stream& stream) {
+  use();
+  launchResolveHistory(history, params, rows, sampled, handleOf(stream));
+}
+
 }  // namespace octavo::cuda

@@ -46,6 +46,9 @@ class CudaOps final : public Ops {
                          float scale, Stream& stream) override;
   void swiglu(const Matrix& out, const Matrix& gateUp, Stream& stream) override;
   void sample(const SampleArguments& arguments, Stream& stream) override;
+  void resolveTokens(int32_t* tokens, int64_t count, const int32_t* sampled, Stream& stream) override;
+  void resolveHistory(TokenCount* history, const SamplingParams* params, int32_t rows, const int32_t* sampled,
+                      Stream& stream) override;
 
  private:
   void use() const;

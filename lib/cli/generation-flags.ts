@@ -11,6 +11,7 @@ export const generationFlags: Flags = {
   device: { type: 'string', short: 'd' },
   threads: { type: 'string' },
   'kv-block-size': { type: 'string' },
+  overlap: { type: 'boolean' },
   'max-new-tokens': { type: 'string', short: 'n' },
   temperature: { type: 'string', short: 't' },
   'top-p': { type: 'string' },
@@ -26,6 +27,7 @@ export const generationFlagsHelp = `  -m, --model FOLDER       folder with confi
   -d, --device ID          auto (default), cpu, cuda, cuda:1 …
       --threads N          threads on the CPU (default: every core)
       --kv-block-size N    tokens a KV block: 16, 32 (default) or 64
+      --overlap            plan the next step while one runs (default: after it)
   -n, --max-new-tokens N   tokens to produce at most (default: the model's own, else 512)
   -t, --temperature T      0 is greedy (default: the model's own)
       --top-p P            draw from the likeliest tokens that together reach P
@@ -41,6 +43,7 @@ export function engineOptions(args: Arguments): EngineOptions {
     device: deviceFlag(args),
     threads: threadsFlag(args),
     kv: { blockSize: blockSizeFlag(args) },
+    overlap: args.has('overlap'),
     maxSequences: 1,
     memory: { trace: traceLevel(args) },
   }

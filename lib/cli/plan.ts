@@ -29,6 +29,7 @@ MODEL is a folder with config.json and *.safetensors (default: the model inside)
       --kv SIZE            bytes of the KV cache (default: what the limit leaves)
       --kv-dtype T         auto (default), fp32, bf16 or fp16
       --kv-block-size N    tokens a KV block: 16, 32 (default) or 64
+      --overlap            as an engine that plans the next step while one runs
       --json               the same as one JSON object
   -h, --help
 
@@ -51,6 +52,7 @@ const flags: Flags = {
   kv: text,
   'kv-dtype': text,
   'kv-block-size': text,
+  overlap: { type: 'boolean' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 }
@@ -84,6 +86,7 @@ function planOptions(args: Arguments): PlanOptions {
     },
     loadFormat: loadFormatFlag(args),
     dtype: dtypeFlag(args, 'dtype'),
+    overlap: args.has('overlap'),
     maxSequences: sequences,
     maxBatchTokens: args.integer('batch-tokens', count),
     context,

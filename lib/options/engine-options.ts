@@ -93,6 +93,12 @@ export interface EngineOptions {
    * longer, fewer tokens of prompts share them and fewer requests begin. Above 0. Default: as long as it takes.
    */
   targetInterTokenMs?: number | undefined
+  /**
+   * true: the next step is planned and launched while one runs, and takes the tokens it lacks from the device. The
+   * tokens are the same; a request that ends by a stop token or an abort has computed one token for nothing, and
+   * page-locked memory for uploads and samples is held twice. Default false.
+   */
+  overlap?: boolean | undefined
   /** Aborts the load: it rejects with the signal's reason and everything taken is given back. */
   signal?: AbortSignal | undefined
   /** Called as weights arrive. If it throws, the load is abandoned and rejects with that error. */
@@ -123,6 +129,7 @@ export interface EngineSettings {
   dummySeed: number | null
   /** null: none */
   targetInterTokenMs: number | null
+  overlap: boolean
   signal: AbortSignal | undefined
   onProgress: ((progress: LoadProgress) => void) | undefined
 }
@@ -172,6 +179,7 @@ export const engineOptionNames: Record<keyof EngineOptions, true> = {
   loadFormat: true,
   dummySeed: true,
   targetInterTokenMs: true,
+  overlap: true,
   signal: true,
   onProgress: true,
 }
@@ -206,6 +214,7 @@ export function readEngineOptions(options: unknown): EngineSettings {
     admission: read.oneOf('admission', admissions) ?? 'guaranteed',
     dummySeed: readDummySeed(read),
     targetInterTokenMs: read.number('targetInterTokenMs', { above: 0, max: 3_600_000 }) ?? null,
+    overlap: read.boolean('overlap') ?? false,
     signal: read.signal('signal'),
     onProgress: read.callback<(progress: LoadProgress) => void>('onProgress'),
   }

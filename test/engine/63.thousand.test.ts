@@ -10,6 +10,7 @@ const prefix = { eviction: 'lru-2', share: 0.7, retentionMs: 0, correlatedUses: 
 const settings: [string, object][] = [
   ['guaranteed', {}],
   ['optimistic, with a prefix cache', { prefix, admission: 'optimistic' }],
+  ['overlapping', { overlap: true }],
 ]
 
 let engine: TestEngine

@@ -1,6 +1,6 @@
 /** Score requests: fp32 logits of every position of a prompt. */
 import { story } from '../helpers/goldens.js'
-import { TestEngine, type RequestOptions } from '../helpers/native-engine.js'
+import { blockBytes, TestEngine, type RequestOptions } from '../helpers/native-engine.js'
 
 const vocabulary = 512
 const score: RequestOptions = { score: true, maxNewTokens: 0, credits: 0 }
@@ -125,3 +125,32 @@ test('cancelled in the middle, or their session disposed, give no logits', async
   engine.native.check()
   await engine.close()
 })
+
+test.each([false, true])(
+  'preempted and computed again, give every logit once: overlap %s',
+  async (overlap) => {
+    const prompt = story.slice(0, 100)
+    const alone = await TestEngine.load()
+    const { logits } = (await alone.fresh({ ...score, prompt })).finishes[0]!
+    await alone.close()
+    const engine = await TestEngine.load({
+      kvBytes: 10 * blockBytes(),
+      maxBatchTokens: 16,
+      maxSequences: 4,
+      admission: 'optimistic',
+      overlap,
+    })
+    const scored = engine.start(engine.native.createSession(), { ...score, prompt })
+    const other = engine.start(engine.native.createSession(), {
+      prompt: story.slice(0, 60),
+      maxNewTokens: 80,
+      priority: 1,
+    })
+    await Promise.all([scored.finish, other.finish])
+    expect(engine.native.report().preemptions).toBeGreaterThan(0)
+    expect(other.tokens).toEqual(story.slice(60, 140))
+    expect(scored.finishes[0]!.logits).toEqual(logits)
+    engine.native.check()
+    await engine.close()
+  },
+)

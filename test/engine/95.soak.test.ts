@@ -95,6 +95,7 @@ test.each([
   [3, 'alone', {}],
   [4, 'with a prefix cache', { prefix }],
   [5, 'with a prefix cache', { prefix }],
+  [6, 'overlapping, with a prefix cache', { prefix, overlap: true }],
 ])(`soak %i, %s: ${count} random requests`, async (seed, _, options) => {
   const random = new SeededRandom(seed)
   const engine = await TestEngine.load({

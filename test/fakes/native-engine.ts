@@ -138,6 +138,7 @@ export class FakeNativeEngine implements NativeEngine {
         raised: 0,
         late: 0,
       },
+      overlapped: 0,
       steps: 0,
       hostNanoseconds: 0,
       host: calmHost,

@@ -269,6 +269,20 @@ export interface NativeTesting {
   buildBatch(sequences: Sequence[], blockSize: number, limits: BatchLimits): BuiltBatch
   /** False: ranges of addresses reserved from now on are taken whole, as where the driver cannot map pages. */
   allowPageMapping(allowed: boolean): void
+  /** The ops on a concurrent stream of the device: below 0, −1 − row stands for sampled[row]. */
+  resolveTokens(of: { device: string; tokens: Int32Array; sampled: Int32Array }): Int32Array
+  /** `rows`: how many entries each row's history has. Returns token and count, in turn. */
+  resolveHistory(of: {
+    device: string
+    tokens: Int32Array
+    counts: Int32Array
+    rows: Int32Array
+    sampled: Int32Array
+  }): Int32Array
+  /** A copy behind a gate: [done before it opened, event passed before that, done after]. */
+  concurrentStream(): boolean[]
+  /** What event, stream and device say after work has failed; last, whether later work was done. */
+  failingStream(): [string, string, string, boolean]
 }
 
 const load = require('node-gyp-build') as (root: string) => { testing: NativeTesting }

@@ -1,7 +1,7 @@
-#include "ops/cpu/cpu_ops.h"
+#include "ops/cpu/queued_ops.h"
 
 namespace octavo {
 
-std::unique_ptr<Ops> createCpuOps(ThreadPool& pool) { return std::make_unique<CpuOps>(pool); }
+std::unique_ptr<Ops> createCpuOps(ThreadPool& pool) { return std::make_unique<QueuedOps>(pool); }
 
 }  // namespace octavo

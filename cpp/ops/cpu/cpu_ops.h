@@ -51,6 +51,9 @@ class CpuOps final : public Ops {
                          float scale, Stream& stream) override;
   void swiglu(const Matrix& out, const Matrix& gateUp, Stream& stream) override;
   void sample(const SampleArguments& arguments, Stream& stream) override;
+  void resolveTokens(int32_t* tokens, int64_t count, const int32_t* sampled, Stream& stream) override;
+  void resolveHistory(TokenCount* history, const SamplingParams* params, int32_t rows, const int32_t* sampled,
+                      Stream& stream) override;
 
  private:
   /** Runs `body(begin, end)` over rows; each range is worth waking a thread for. */
@@ -63,6 +66,7 @@ class CpuOps final : public Ops {
   ThreadPool& pool_;
 };
 
+/** Of a CPU device: on a concurrent stream they are done by its thread. */
 std::unique_ptr<Ops> createCpuOps(ThreadPool& pool);
 
 }  // namespace octavo

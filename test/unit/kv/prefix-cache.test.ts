@@ -41,13 +41,29 @@ test('what is held is not evicted, what is dropped is not kept, what is shared p
   prefix.check()
 })
 
-test('an evicted block is reusable after the fence', () => {
+test('an evicted block is reusable after the last step that was in it', () => {
   const { prefix, pool } = openPrefix(4)
-  prefix.leave(1, prefix.request(1, ids(1, 2), 0)!.blocks, 0, false)
-  expect(prefix.evict(1, false, 7)).toBe(1)
+  prefix.leave(1, prefix.request(1, ids(1, 2), 0)!.blocks, 7, false)
+  expect(prefix.evict(1, false, 9)).toBe(1) // step 9 is in flight, and has nothing of it
   expect(pool.pages()).toMatchObject({ free: 2, owned: 1, inFlight: 1 })
   pool.passFence(7)
   expect(pool.pages()).toMatchObject({ free: 3, inFlight: 0 })
+  expect(prefix.evict(1, false, 9)).toBe(1)
+  expect(pool.pages()).toMatchObject({ free: 4, inFlight: 0 })
+  prefix.check()
+})
+
+test('a block that two let go of waits for the later of their steps', () => {
+  const { prefix, pool } = openPrefix(4)
+  const { blocks } = prefix.request(1, ids(1), 0)!
+  prefix.share(blocks, 1, 2)
+  prefix.leave(1, blocks, 5, false)
+  prefix.leave(2, blocks, 3, true)
+  expect(pool.pages()).toMatchObject({ free: 3, inFlight: 1 })
+  pool.passFence(4)
+  expect(pool.pages()).toMatchObject({ free: 3, inFlight: 1 })
+  pool.passFence(5)
+  expect(pool.pages()).toMatchObject({ free: 4, inFlight: 0 })
   prefix.check()
 })
 

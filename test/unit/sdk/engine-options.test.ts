@@ -20,6 +20,7 @@ describe('engine options', () => {
       admission: 'guaranteed',
       dummySeed: null,
       targetInterTokenMs: null,
+      overlap: false,
       signal: undefined,
       onProgress: undefined,
     })
@@ -40,6 +41,7 @@ describe('engine options', () => {
       dtype: 'auto',
       maxSequences: 4,
       maxBatchTokens: 64,
+      overlap: true,
       signal,
     })
     expect(settings).toMatchObject({
@@ -53,6 +55,7 @@ describe('engine options', () => {
       dtype: null,
       maxSequences: 4,
       maxBatchTokens: 64,
+      overlap: true,
       signal,
     })
   })
@@ -84,6 +87,7 @@ describe('engine options', () => {
     [{ device: 'cuda:x' }, 'device is "cuda:x"'],
     [{ device: 0 }, 'device is 0'],
     [{ device: null }, 'device is null'],
+    [{ overlap: 1 }, 'overlap is 1'],
     [{ threads: -1 }, 'threads is -1; it must be an integer from 0 to 1024'],
     [{ threads: 1.5 }, 'threads is 1.5'],
     [{ threads: NaN }, 'threads is NaN'],

@@ -98,6 +98,7 @@ const native: NativeReport = {
   preemptions: 3,
   stalls: 4,
   batch,
+  overlapped: 5,
   steps: 77,
   hostNanoseconds: 0,
   host: calmHost,

@@ -1,0 +1,3 @@
+import { testResolving } from '../../ops-cases/resolve.js'
+
+testResolving('cpu')
