@@ -46,6 +46,7 @@ export type {
   LedgerLine,
   MappedReport,
   MemoryReport,
+  StepTimes,
   PrefixCacheReport,
   QuarantineReport,
   RegionName,

@@ -2,7 +2,7 @@
 import type { MemoryAudit } from './audit.js'
 import type { HostMemory } from './host.js'
 import type { Fragmentation, MemoryStatistics } from './memory-statistics.js'
-import type { NativeLedgerLine, NativeReport } from './native.js'
+import type { NativeLedgerLine, NativeReport, NativeStepTimes } from './native.js'
 
 /**
  * A named share of memory with a limit. 'pinned' is host memory: locked for the device on CUDA, ordinary RAM
@@ -178,6 +178,35 @@ export interface BatchReport {
   raised: number
 }
 
+/**
+ * Milliseconds that the engine's thread has spent over all steps, by stage. All but `waitMs`, in which the device works, is
+ * the host's. On the CPU `launchMs` is the computing.
+ */
+export interface StepTimes {
+  /** Who runs next; requests that ended, blocks that move. */
+  planMs: number
+  /** Tokens, block tables and sampling of the batch put together. */
+  uploadMs: number
+  /** Kernels and copies handed to the device. */
+  launchMs: number
+  waitMs: number
+  /** Tokens to sessions and requests. */
+  bookMs: number
+  /** Callers woken. */
+  tellMs: number
+}
+
+function stepTimes(times: NativeStepTimes): StepTimes {
+  return {
+    planMs: times.plan / 1e6,
+    uploadMs: times.upload / 1e6,
+    launchMs: times.launch / 1e6,
+    waitMs: times.wait / 1e6,
+    bookMs: times.book / 1e6,
+    tellMs: times.tell / 1e6,
+  }
+}
+
 /** All of an engine's memory at one moment. Every figure in bytes unless its name says otherwise. */
 export interface MemoryReport {
   device: string
@@ -214,6 +243,7 @@ export interface MemoryReport {
   scheduler: { preemptions: number; stalls: number; batch: BatchReport }
   /** Done since the load. */
   steps: number
+  stepTimes: StepTimes
   /** The host's memory as last read, and what was done about it. */
   host: HostMemory
   /** Plan, ledger and driver compared; null unless `engine.memory({ audit: true })` asked for it. */
@@ -313,6 +343,7 @@ export function memoryReport(
     requests: { running: report.running, waiting: report.waiting },
     scheduler: { preemptions: report.preemptions, stalls: report.stalls, batch: report.batch },
     steps: report.steps,
+    stepTimes: stepTimes(report.stepTimes),
     host: report.host,
     audit,
   }

@@ -300,6 +300,16 @@ export interface NativeBatch {
   late: number
 }
 
+/** Nanoseconds of the engine thread over all steps, by stage; mirrors cpp/engine/step_times.h. */
+export interface NativeStepTimes {
+  plan: number
+  upload: number
+  launch: number
+  wait: number
+  book: number
+  tell: number
+}
+
 export interface NativeReport {
   lines: NativeLedgerLine[]
   regions: {
@@ -352,8 +362,7 @@ export interface NativeReport {
   stalls: number
   batch: NativeBatch
   steps: number
-  /** of the engine thread over all steps, outside the device's work */
-  hostNanoseconds: number
+  stepTimes: NativeStepTimes
   host: HostMemory
 }
 

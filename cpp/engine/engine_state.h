@@ -64,7 +64,7 @@ struct Engine::State {
   QuarantineReport quarantine;
   bool mending = false;
   uint64_t mends = 0;                 // times that blocks were put into quarantine
-  int64_t hostNanoseconds = 0;        // of the engine thread, outside the device's work
+  StepTimes times;                    // of the engine thread
   CompactionReport compaction;
   std::vector<Request*> timed;        // those with limits on their stages
   std::set<SessionId> leased;         // sessions with a lease

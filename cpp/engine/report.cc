@@ -68,7 +68,7 @@ EngineReport Engine::lockedReport() const {
   report.scheduler = state_->scheduler->report();
   report.scheduler.batch = state_->sizer->report(state_->options.admission == Admission::kOptimistic);
   report.steps = state_->step;
-  report.hostNanoseconds = state_->hostNanoseconds;
+  report.times = state_->times;
   return report;
 }
 

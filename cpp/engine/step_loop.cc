@@ -54,26 +54,34 @@ void Engine::State::loop() {
   std::unique_lock lock(mutex);
   while (!stopping) {
     const int64_t began = clock->now();
+    times.begin(began);
     const bool compacting = compactForCallers(lock);
     expire();
     StepPlan current;
     const bool started = !failure && startStep(current);
     tell(lock);
+    times.lap(HostStage::kTell, clock->now());
     if (!started) {
       if (!compacting) sleep(lock);
       continue;
     }
-    const int64_t sent = clock->now();
     std::optional<Error> failed;
+    int64_t launched = 0, done = 0;
     lock.unlock();
     try {
       injectFaults(options.testing, current.step, tokensOf(current), *clock);
-      runner->run();
+      runner->launch();
+      launched = clock->now();
+      runner->wait();
+      done = clock->now();
     } catch (...) {
       failed = currentError();
     }
     lock.lock();
-    const int64_t returned = clock->now();
+    if (!failed) {
+      times.lap(HostStage::kLaunch, launched);
+      times.lap(HostStage::kWait, done);
+    }
     try {
       if (!failed) bookStep(current);
     } catch (...) {
@@ -82,7 +90,8 @@ void Engine::State::loop() {
     if (failed) failAll(*failed);
     if (current.decodes > 0) sizer->stepped(tokensOf(current), clock->now() - began);
     if (options.testing.checkSteps > 0 && step % options.testing.checkSteps == 0) lookOver();
-    hostNanoseconds += sent - began + clock->now() - returned;
+    times.lap(HostStage::kBook, clock->now());
+    times.keep();
   }
   while (!requests.empty()) finish(*requests.begin()->second, FinishReason::kCancelled);
   compactForCallers(lock);
@@ -102,12 +111,14 @@ bool Engine::State::startStep(StepPlan& started) {
       watchProgress();
       return false;
     }
+    times.lap(HostStage::kPlan, clock->now());
     runner->begin();
     for (const PlannedSequence& planned : started.sequences) {
       const Request& request = *requests.at(planned.request);
       runner->add(planned, request, *sessions->find(request.session));
     }
     runner->seal();
+    times.lap(HostStage::kUpload, clock->now());
   } catch (...) {
     const Error error = currentError();
     if (error.code() != ErrorCode::kInternal || !mend()) failAll(error);

@@ -53,11 +53,14 @@ void StepRunner::moveBlocks(const std::vector<BlockMove>& moves) {
   }
 }
 
-void StepRunner::run() {
-  const Matrix logits = decoder_.forward(batch_, cache_.view(), *stream_);
-  if (sampler_.rows() > 0) sampler_.run(logits, *stream_);
+void StepRunner::launch() {
+  logits_ = decoder_.forward(batch_, cache_.view(), *stream_);
+  if (sampler_.rows() > 0) sampler_.run(logits_, *stream_);
+}
+
+void StepRunner::wait() {
   stream_->synchronize();
-  copyScores(logits);
+  copyScores(logits_);
 }
 
 /** Scored rows follow the sampled ones. They pass through the pinned staging buffer a few rows at a time. */

@@ -15,8 +15,8 @@ namespace octavo {
 
 /**
  * `begin`, `add` and `seal` copy all that a step needs (tokens, block tables, sampling) and are called under
- * the engine's lock; `run` touches nothing of the engine's and is called without it, so requests and sessions
- * may vanish meanwhile.
+ * the engine's lock; `launch` and `wait` touch nothing of the engine's and are called without it, so requests and
+ * sessions may vanish meanwhile.
  */
 class StepRunner {
  public:
@@ -34,9 +34,11 @@ class StepRunner {
   /** Waits until the device has done all it was given. Throws kDeviceFailed. */
   void synchronize() { stream_->synchronize(); }
 
-  /** Blocks until the step is done. Throws kDeviceFailed. */
-  void run();
-  /** Of the last `run`: row i is the i-th sampled sequence. */
+  /** Enqueues the sealed step. Throws kDeviceFailed. */
+  void launch();
+  /** Blocks until the step that was launched is done. Throws kDeviceFailed. */
+  void wait();
+  /** Of the last `wait`: row i is the i-th sampled sequence. */
   const StepSampler& sampled() const { return sampler_; }
 
  private:
@@ -57,6 +59,7 @@ class StepRunner {
   Allocation staging_;  // pinned; scored logits pass through it
   std::vector<BatchSequence> sequences_;
   std::vector<Score> scores_;
+  Matrix logits_;  // of the step that was launched
   Batch batch_;
 };
 

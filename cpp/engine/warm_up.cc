@@ -34,7 +34,8 @@ void Engine::State::warmUpStep(const Session& session, int32_t start, int32_t co
   runner->begin();
   runner->add({0, start, count, LogitsWanted::kLast}, request, session);
   runner->seal();
-  runner->run();
+  runner->launch();
+  runner->wait();
 }
 
 /** A prefill as large as the pool and a step allow, and a decode, in blocks that are given back. */
