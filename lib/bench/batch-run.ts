@@ -5,7 +5,7 @@ import type { MemoryReport, StepTimes } from '../memory.js'
 import { refuseFailure, requireContext } from './context.js'
 import { distributionOf, type Distribution } from './distribution.js'
 import { promptOf } from './prompts.js'
-import { runRequest } from './request-figures.js'
+import { runRequest, type RequestFigures } from './request-figures.js'
 
 export interface BatchOptions {
   batch: number
@@ -97,6 +97,9 @@ function startingSteps(engine: Engine, { batch, inputTokens }: BatchOptions): nu
   return Math.ceil((batch * inputTokens) / Math.max(1, maxBatchTokens - batch)) + 2
 }
 
+/** Where the first ends before the last begins, the same again with more to do: this thread may have been held up. */
+const mostTries = 4
+
 /**
  * One run; null when it was interrupted before the steady part ended. Throws OCTAVO_CONTEXT_EXCEEDED, what refuses a
  * request, and OCTAVO_INVALID_ARGUMENT where the engine does not run so many at once.
@@ -105,12 +108,33 @@ export async function runBatch(
   engine: Engine,
   options: BatchOptions,
 ): Promise<BatchFigures | null> {
-  const { batch, inputTokens, signal, seed } = options
+  const { batch, inputTokens, signal } = options
   const { maxSequences } = engine.plan()
   if (maxSequences < batch) throw apart(batch, `the engine runs ${maxSequences} sequences at once`)
-  const outputTokens = options.outputTokens + startingSteps(engine, options)
+  let outputTokens = options.outputTokens + startingSteps(engine, options)
   requireContext(engine, inputTokens, outputTokens)
-  const window = new SteadyWindow(engine, batch)
+  for (let tries = 1; ; tries++) {
+    const { window, requests } = await decodeTogether(engine, options, outputTokens)
+    const [begun, ended] = await Promise.all([window.begun, window.ended])
+    requests.forEach(refuseFailure)
+    if (signal.aborted) return null
+    if (window.early === 0 && begun !== null && ended !== null) {
+      const ttftMs = distributionOf(requests.flatMap((request) => request.ttftMs ?? []))
+      const shape = { batch, inputTokens, outputTokens: options.outputTokens }
+      return { ...shape, ...between(begun, ended, batch), ttftMs }
+    }
+    if (tries === mostTries) throw apart(batch, `${window.early} had ended when the last one began`)
+    outputTokens = Math.min(2 * outputTokens, engine.model.contextLength - inputTokens)
+  }
+}
+
+async function decodeTogether(
+  engine: Engine,
+  options: BatchOptions,
+  outputTokens: number,
+): Promise<{ window: SteadyWindow; requests: RequestFigures[] }> {
+  const { seed, signal } = options
+  const window = new SteadyWindow(engine, options.batch)
   const prompts = promptsOf(engine, options)
   const beginning = performance.now()
   const runs = prompts.map((prompt) => {
@@ -123,19 +147,7 @@ export async function runBatch(
     const plan = { prompt, outputTokens, arrival: beginning, beginning, seed, signal, onTokens }
     return runRequest(engine, plan)
   })
-  const figures = await Promise.all(runs)
-  const [begun, ended] = await Promise.all([window.begun, window.ended])
-  figures.forEach(refuseFailure)
-  if (window.early > 0) throw apart(batch, `${window.early} had ended when the last one began`)
-  if (begun === null || ended === null) return null
-  const ttftMs = distributionOf(figures.flatMap((run) => run.ttftMs ?? []))
-  return {
-    batch,
-    inputTokens,
-    outputTokens: options.outputTokens,
-    ...between(begun, ended, batch),
-    ttftMs,
-  }
+  return { window, requests: await Promise.all(runs) }
 }
 
 function apart(batch: number, problem: string): OctavoError {

@@ -50,12 +50,19 @@ function mediansOf(
   runs: readonly BatchFigures[],
 ): Pick<ThroughputFigures, 'tokensPerSecond' | 'stepMs' | 'ttftMs' | 'host'> {
   if (runs.length === 0) return { tokensPerSecond: null, stepMs: null, ttftMs: null, host: null }
-  const stages = Object.keys(runs[0]!.host) as (keyof HostFigures)[]
-  const host = stages.map((name) => [name, median(runs.map((run) => run.host[name]))])
+  const stage = (name: keyof HostFigures): number => median(runs.map((run) => run.host[name]))
   return {
     tokensPerSecond: median(runs.map((run) => run.tokensPerSecond)),
     stepMs: median(runs.map((run) => run.stepMs)),
     ttftMs: median(runs.map((run) => run.ttftMs?.p50 ?? 0)),
-    host: Object.fromEntries(host) as unknown as HostFigures,
+    host: {
+      plan: stage('plan'),
+      upload: stage('upload'),
+      launch: stage('launch'),
+      book: stage('book'),
+      tell: stage('tell'),
+      total: stage('total'),
+      wait: stage('wait'),
+    },
   }
 }

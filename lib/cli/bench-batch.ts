@@ -45,7 +45,7 @@ const describe: Record<BatchCommand, (figures: ThroughputFigures) => string> = {
     `step         ${figure(figures.stepMs)} ms\n` +
     `first token  ${figure(figures.ttftMs)} ms (median of the batch)\n`,
   host: (figures) => {
-    const stages = Object.entries(figures.host ?? {})
+    const stages = Object.entries<number>({ ...figures.host })
     const rows = stages.map(
       ([name, us]) => `${name.padEnd(8)}${figure(us).padStart(12)} µs a step\n`,
     )
