@@ -113,17 +113,22 @@ export async function runBatch(
   if (maxSequences < batch) throw apart(batch, `the engine runs ${maxSequences} sequences at once`)
   let outputTokens = options.outputTokens + startingSteps(engine, options)
   requireContext(engine, inputTokens, outputTokens)
+  let early = 0
   for (let tries = 1; ; tries++) {
     const { window, requests } = await decodeTogether(engine, options, outputTokens)
     const [begun, ended] = await Promise.all([window.begun, window.ended])
-    requests.forEach(refuseFailure)
+    if (tries === 1) requests.forEach(refuseFailure)
     if (signal.aborted) return null
-    if (window.early === 0 && begun !== null && ended !== null) {
+    early = Math.max(early, window.early)
+    const isTooMuch = requests.some(({ code }) => code !== null)
+    if (!isTooMuch && window.early === 0 && begun !== null && ended !== null) {
       const ttftMs = distributionOf(requests.flatMap((request) => request.ttftMs ?? []))
       const shape = { batch, inputTokens, outputTokens: options.outputTokens }
       return { ...shape, ...between(begun, ended, batch), ttftMs }
     }
-    if (tries === mostTries) throw apart(batch, `${window.early} had ended when the last one began`)
+    if (tries === mostTries || isTooMuch) {
+      throw apart(batch, `${early} had ended when the last one began`)
+    }
     outputTokens = Math.min(2 * outputTokens, engine.model.contextLength - inputTokens)
   }
 }
