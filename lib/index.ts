@@ -46,7 +46,6 @@ export type {
   LedgerLine,
   MappedReport,
   MemoryReport,
-  StepTimes,
   PrefixCacheReport,
   QuarantineReport,
   RegionName,
@@ -59,6 +58,7 @@ export type {
   MemoryStatistics,
   PoolFigures,
 } from './memory-statistics.js'
+export type { StepTimes } from './step-times.js'
 export type {
   Leak,
   LeakReport,

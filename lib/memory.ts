@@ -2,7 +2,8 @@
 import type { MemoryAudit } from './audit.js'
 import type { HostMemory } from './host.js'
 import type { Fragmentation, MemoryStatistics } from './memory-statistics.js'
-import type { NativeLedgerLine, NativeReport, NativeStepTimes } from './native.js'
+import type { NativeLedgerLine, NativeReport } from './native.js'
+import { stepTimes, type StepTimes } from './step-times.js'
 
 /**
  * A named share of memory with a limit. 'pinned' is host memory: locked for the device on CUDA, ordinary RAM
@@ -176,35 +177,6 @@ export interface BatchReport {
   late: number
   lowered: number
   raised: number
-}
-
-/**
- * Milliseconds that the engine's thread has spent over all steps, by stage. All but `waitMs`, in which the device works, is
- * the host's. On the CPU `launchMs` is the computing.
- */
-export interface StepTimes {
-  /** Who runs next; requests that ended, blocks that move. */
-  planMs: number
-  /** Tokens, block tables and sampling of the batch put together. */
-  uploadMs: number
-  /** Kernels and copies handed to the device. */
-  launchMs: number
-  waitMs: number
-  /** Tokens to sessions and requests. */
-  bookMs: number
-  /** Callers woken. */
-  tellMs: number
-}
-
-function stepTimes(times: NativeStepTimes): StepTimes {
-  return {
-    planMs: times.plan / 1e6,
-    uploadMs: times.upload / 1e6,
-    launchMs: times.launch / 1e6,
-    waitMs: times.wait / 1e6,
-    bookMs: times.book / 1e6,
-    tellMs: times.tell / 1e6,
-  }
 }
 
 /** All of an engine's memory at one moment. Every figure in bytes unless its name says otherwise. */

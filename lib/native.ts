@@ -13,6 +13,7 @@ import type {
 } from './native-trace.js'
 import type { NativeOps } from './ops/native.js'
 import type { NativePlan } from './plan.js'
+import type { NativeStepTimes } from './step-times.js'
 
 /** Numbers are JS numbers unless noted; ids fit 53 bits. Every native throw is an Error with `code`. */
 export interface NativeDeviceInfo {
@@ -298,16 +299,6 @@ export interface NativeBatch {
   lowered: number
   raised: number
   late: number
-}
-
-/** Nanoseconds of the engine thread over all steps, by stage; mirrors cpp/engine/step_times.h. */
-export interface NativeStepTimes {
-  plan: number
-  upload: number
-  launch: number
-  wait: number
-  book: number
-  tell: number
 }
 
 export interface NativeReport {

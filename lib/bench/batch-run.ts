@@ -1,7 +1,8 @@
 /** Many requests that decode together: what the engine does in a second, and what a step of it costs the host. */
 import type { Engine } from '../engine.js'
 import { OctavoError } from '../errors.js'
-import type { MemoryReport, StepTimes } from '../memory.js'
+import type { MemoryReport } from '../memory.js'
+import type { StepTimes } from '../step-times.js'
 import { refuseFailure, requireContext } from './context.js'
 import { distributionOf, type Distribution } from './distribution.js'
 import { promptOf } from './prompts.js'
