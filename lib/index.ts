@@ -58,6 +58,7 @@ export type {
   MemoryStatistics,
   PoolFigures,
 } from './memory-statistics.js'
+export type { StepTimes } from './step-times.js'
 export type {
   Leak,
   LeakReport,

@@ -3,6 +3,7 @@ import type { MemoryAudit } from './audit.js'
 import type { HostMemory } from './host.js'
 import type { Fragmentation, MemoryStatistics } from './memory-statistics.js'
 import type { NativeLedgerLine, NativeReport } from './native.js'
+import { stepTimes, type StepTimes } from './step-times.js'
 
 /**
  * A named share of memory with a limit. 'pinned' is host memory: locked for the device on CUDA, ordinary RAM
@@ -215,6 +216,7 @@ export interface MemoryReport {
   scheduler: { preemptions: number; stalls: number; overlapped: number; batch: BatchReport }
   /** Done since the load. */
   steps: number
+  stepTimes: StepTimes
   /** The host's memory as last read, and what was done about it. */
   host: HostMemory
   /** Plan, ledger and driver compared; null unless `engine.memory({ audit: true })` asked for it. */
@@ -319,6 +321,7 @@ export function memoryReport(
       batch: report.batch,
     },
     steps: report.steps,
+    stepTimes: stepTimes(report.stepTimes),
     host: report.host,
     audit,
   }

@@ -13,6 +13,7 @@ import type {
 } from './native-trace.js'
 import type { NativeOps } from './ops/native.js'
 import type { NativePlan } from './plan.js'
+import type { NativeStepTimes } from './step-times.js'
 
 /** Numbers are JS numbers unless noted; ids fit 53 bits. Every native throw is an Error with `code`. */
 export interface NativeDeviceInfo {
@@ -355,8 +356,7 @@ export interface NativeReport {
   /** steps launched while the one before was in flight */
   overlapped: number
   steps: number
-  /** of the engine thread over all steps, outside the device's work */
-  hostNanoseconds: number
+  stepTimes: NativeStepTimes
   host: HostMemory
 }
 

@@ -65,6 +65,18 @@ Napi::Object makeEviction(Napi::Env env, const EvictionReport& eviction) {
   return made;
 }
 
+Napi::Object makeStepTimes(Napi::Env env, const StepTimes& times) {
+  Napi::Object made = Napi::Object::New(env);
+  const auto set = [&](const char* name, HostStage stage) { made.Set(name, static_cast<double>(times.of(stage))); };
+  set("plan", HostStage::kPlan);
+  set("upload", HostStage::kUpload);
+  set("launch", HostStage::kLaunch);
+  set("wait", HostStage::kWait);
+  set("book", HostStage::kBook);
+  set("tell", HostStage::kTell);
+  return made;
+}
+
 }  // namespace
 
 Napi::Object makeBatch(Napi::Env env, const BatchReport& batch) {
@@ -115,7 +127,7 @@ Napi::Object makeReport(Napi::Env env, const EngineReport& report) {
   made.Set("batch", makeBatch(env, report.scheduler.batch));
   made.Set("overlapped", static_cast<double>(report.scheduler.overlapped));
   made.Set("steps", static_cast<double>(report.steps));
-  made.Set("hostNanoseconds", static_cast<double>(report.hostNanoseconds));
+  made.Set("stepTimes", makeStepTimes(env, report.times));
   return made;
 }
 

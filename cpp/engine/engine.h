@@ -13,6 +13,7 @@
 #include "engine/batch_sizer.h"
 #include "engine/events.h"
 #include "engine/session_options.h"
+#include "engine/step_times.h"
 #include "kv/block_pool.h"
 #include "kv/prefix_cache.h"
 #include "memory/allocator.h"
@@ -153,7 +154,7 @@ struct EngineReport {
   int64_t running = 0, waiting = 0;
   SchedulerReport scheduler;
   uint64_t steps = 0;
-  int64_t hostNanoseconds = 0;  // of the engine thread over all steps, outside the device's work
+  StepTimes times;              // of the engine thread over all steps
 };
 
 /** Everything that is known of the memory at one moment. */

@@ -70,7 +70,7 @@ struct Engine::State {
   uint64_t mends = 0;                 // times that blocks were put into quarantine
   int64_t lastBooked = 0;             // when a step was
   uint64_t overlapped = 0;            // steps launched while another was in flight
-  int64_t hostNanoseconds = 0;        // of the engine thread, outside the device's work
+  StepTimes times;                    // of the engine thread
   CompactionReport compaction;
   std::vector<Request*> timed;        // those with limits on their stages
   std::set<SessionId> leased;         // sessions with a lease
@@ -99,7 +99,12 @@ struct Engine::State {
   // step_loop.cc: the engine thread
   void loop();
   bool mayStart() const;
-  std::optional<Error> runSteps(bool launches, bool waits);
+  /** What came of it, and when all was handed to the device and when it was done. */
+  struct RanSteps {
+    std::optional<Error> failed;
+    int64_t launched = 0, done = 0;
+  };
+  RanSteps runSteps(bool launches, bool waits);
   bool startStep();
   void markInFlight(const StepPlan& started);
   void moveBlocks(const std::vector<BlockMove>& moves);

@@ -69,7 +69,7 @@ EngineReport Engine::lockedReport() const {
   report.scheduler.batch = state_->sizer->report(state_->options.admission == Admission::kOptimistic);
   report.scheduler.overlapped = state_->overlapped;
   report.steps = state_->step;
-  report.hostNanoseconds = state_->hostNanoseconds;
+  report.times = state_->times;
   return report;
 }
 

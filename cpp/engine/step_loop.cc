@@ -54,28 +54,31 @@ void Engine::State::loop() {
   std::unique_lock lock(mutex);
   while (!stopping) {
     const int64_t began = clock->now();
+    times.begin(began);
     const bool compacting = flight.empty() && compactForCallers(lock);
     expire();
     const bool started = mayStart() && startStep();
     tell(lock);
+    times.lap(HostStage::kTell, clock->now());
     if (flight.empty()) {
       if (!compacting) sleep(lock);
       continue;
     }
-    const int64_t sent = clock->now();
     const bool waits = !started || flight.size() == static_cast<size_t>(plan.batch.stepsAtOnce);
     lock.unlock();
-    std::optional<Error> failed = runSteps(started, waits);
+    RanSteps ran = runSteps(started, waits);
     lock.lock();
-    const int64_t returned = clock->now();
+    times.lap(HostStage::kLaunch, ran.launched);
+    times.lap(HostStage::kWait, ran.done);
     try {
-      if (!failed && waits) timeStep(bookStep());
+      if (!ran.failed && waits) timeStep(bookStep());
     } catch (...) {
-      failed = currentError();
+      ran.failed = currentError();
     }
-    if (failed) failAll(*failed);
+    if (ran.failed) failAll(*ran.failed);
     if (options.testing.checkSteps > 0 && step % options.testing.checkSteps == 0) lookOver();
-    hostNanoseconds += sent - began + clock->now() - returned;
+    times.lap(HostStage::kBook, clock->now());
+    times.keep();
   }
   settle();
   while (!requests.empty()) finish(*requests.begin()->second, FinishReason::kCancelled);
@@ -92,16 +95,21 @@ bool Engine::State::mayStart() const {
 }
 
 /** Without the lock: the step that was planned last goes to the device, the first one is waited for. */
-std::optional<Error> Engine::State::runSteps(bool launches, bool waits) {
+Engine::State::RanSteps Engine::State::runSteps(bool launches, bool waits) {
+  RanSteps ran;
   try {
     if (launches) runner->launch();
-    if (!waits) return std::nullopt;
-    injectFaults(options.testing, flight.front().step, tokensOf(flight.front()), *clock);
-    runner->wait();
+    ran.launched = clock->now();
+    if (waits) {
+      injectFaults(options.testing, flight.front().step, tokensOf(flight.front()), *clock);
+      runner->wait();
+    }
   } catch (...) {
-    return currentError();
+    ran.failed = currentError();
   }
-  return std::nullopt;
+  ran.done = clock->now();
+  if (ran.launched == 0) ran.launched = ran.done;
+  return ran;
 }
 
 /** Plans the next step and hands it to the runner; false when there is nothing to do. */
@@ -115,6 +123,7 @@ bool Engine::State::startStep() {
     sizeBatch();
     if (!options.testing.neverPlan) started = planStep();
     moveBlocks(sessions->takeCopies());
+    times.lap(HostStage::kPlan, clock->now());
     if (started.sequences.empty()) {
       if (flight.empty()) watchProgress();
       return false;
@@ -125,6 +134,7 @@ bool Engine::State::startStep() {
       runner->add(planned, request, *request.holder);
     }
     runner->seal();
+    times.lap(HostStage::kUpload, clock->now());
     started.began = began;
     flight.push_back(std::move(started));
   } catch (...) {

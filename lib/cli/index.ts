@@ -15,6 +15,7 @@ const commands: Record<string, () => Promise<Command>> = {
   generate: () => import('./generate.js'),
   chat: () => import('./chat.js'),
   plan: () => import('./plan.js'),
+  bench: () => import('./bench.js'),
   doctor: () => import('./doctor.js'),
   memtrace: () => import('./memtrace.js'),
   build: () => import('./build.js'),
@@ -26,6 +27,7 @@ const help = `octavo COMMAND [options]
   generate PROMPT   continue a prompt
   chat              hold a conversation with a chat model
   plan [MODEL]      say in bytes what a model would take
+  bench             measure a model on this machine
   doctor            say what is here and whether it works
   memtrace -- CMD   find what a CUDA program never frees
   build             compile the addon from source

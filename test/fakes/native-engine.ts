@@ -140,7 +140,7 @@ export class FakeNativeEngine implements NativeEngine {
       },
       overlapped: 0,
       steps: 0,
-      hostNanoseconds: 0,
+      stepTimes: { plan: 0, upload: 0, launch: 0, wait: 0, book: 0, tell: 0 },
       host: calmHost,
     }
   }

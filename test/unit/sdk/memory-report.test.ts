@@ -100,7 +100,7 @@ const native: NativeReport = {
   batch,
   overlapped: 5,
   steps: 77,
-  hostNanoseconds: 0,
+  stepTimes: { plan: 1e6, upload: 2e6, launch: 3e6, wait: 4e6, book: 5e6, tell: 6e6 },
   host: calmHost,
 }
 
@@ -148,6 +148,12 @@ describe('memoryReport', () => {
     expect(shown.statistics.kv.num_ooms).toBe(0)
     expect(shown.fragmentation.weights.external).toBe(0.25)
     expect(shown.regions.weights).not.toHaveProperty('statistics')
+  })
+
+  it('tells the time of the steps in milliseconds', () => {
+    expect(report.stepTimes).toEqual({
+      ...{ planMs: 1, uploadMs: 2, launchMs: 3, waitMs: 4, bookMs: 5, tellMs: 6 },
+    })
   })
 
   it('accounts for every block', () => {
