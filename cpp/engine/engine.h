@@ -55,7 +55,7 @@ struct EngineOptions {
   EvictionPolicy eviction = EvictionPolicy::kPageAware;  // of KV that idle sessions hold
   Admission admission = Admission::kGuaranteed;
   PrefixOptions prefix;           // what is found of other sessions' KV, and kept of those that ended
-  std::optional<DType> kvDType;   // absent: the activations'
+  std::optional<DType> kvDType;   // absent: the activations'; on the CPU fp8_e4m3 and int8 too
   size_t memoryLimit = 0;         // bytes the device may hold for us, everything included
   size_t kvBytes = 0;             // 0: what the limit leaves, at most maxSequences · context; on the CPU also at
                                   // most 1 GiB and a quarter of the limit

@@ -46,6 +46,7 @@ class StepRunner {
     int32_t rows = 0;
   };
   void copyScores(const Matrix& logits);
+  void flushCopies();
 
   Device& device_;
   KvCache& cache_;
@@ -55,6 +56,7 @@ class StepRunner {
   Decoder decoder_;
   StepSampler sampler_;
   Allocation staging_;  // pinned; scored logits pass through it
+  std::vector<BlockCopy> copies_;
   std::vector<BatchSequence> sequences_;
   std::vector<Score> scores_;
   Batch batch_;

@@ -1,0 +1,115 @@
+/** What a KV cache of 8-bit codes costs the two models that are here, held to what was measured. */
+import { Engine, type KvOptions } from '../../lib/index.js'
+import { storiesGolden } from '../helpers/stories-model.js'
+import { expectNothingLive } from '../helpers/nothing-live.js'
+import { smollm2Folder, smollm2Golden } from './smollm2-model.js'
+
+type KvDType = NonNullable<KvOptions['dtype']>
+
+interface Figures {
+  /** Largest difference of a logit from the one over an fp32 cache. */
+  worst: number
+  /** Positions whose best token is the same. */
+  agreed: number
+  /** Difference of the mean negative log-likelihood of the text. */
+  likelihood: number
+}
+
+afterAll(expectNothingLive)
+
+async function logitsOf(
+  folder: string,
+  dtype: KvDType,
+  texts: readonly (readonly number[])[],
+): Promise<Float32Array[]> {
+  const kv = { dtype, blockSize: 16 } as const
+  const options = { device: 'cpu', kv, memory: { kv: 64 * 2 ** 20 }, maxSequences: 4 }
+  await using engine = await Engine.load(folder, options)
+  const all: Float32Array[] = []
+  for (const ids of texts) all.push((await engine.logits([...ids])).data)
+  engine.check()
+  return all
+}
+
+const best = (row: Float32Array): number =>
+  row.reduce((most, logit, id) => (logit > row[most]! ? id : most), 0)
+
+function loss(row: Float32Array, token: number): number {
+  const most = row.reduce((a, b) => Math.max(a, b))
+  return Math.log(row.reduce((sum, x) => sum + Math.exp(x - most), 0)) + most - row[token]!
+}
+
+function compare(
+  texts: readonly (readonly number[])[],
+  coded: readonly Float32Array[],
+  exact: readonly Float32Array[],
+): Figures {
+  const figures = { worst: 0, agreed: 0, likelihood: 0 }
+  let [positions, targets] = [0, 0]
+  texts.forEach((ids, text) => {
+    const columns = exact[text]!.length / ids.length
+    ids.forEach((_, at) => {
+      const [a, b] = [coded, exact].map((all) =>
+        all[text]!.subarray(at * columns, (at + 1) * columns),
+      ) as [Float32Array, Float32Array]
+      a.forEach((logit, id) => {
+        const error = Math.abs(logit - b[id]!)
+        figures.worst = Number.isNaN(error) ? Infinity : Math.max(figures.worst, error)
+      })
+      figures.agreed += best(a) === best(b) ? 1 : 0
+      positions++
+      if (at + 1 === ids.length) return
+      figures.likelihood += loss(a, ids[at + 1]!) - loss(b, ids[at + 1]!)
+      targets++
+    })
+  })
+  return {
+    worst: figures.worst,
+    agreed: figures.agreed / positions,
+    likelihood: figures.likelihood / targets,
+  }
+}
+
+/** Twice what was measured (in brackets); of agreement, twice the share that differed. */
+const bounds: Record<string, Record<'fp8_e4m3' | 'int8', Figures>> = {
+  stories260k: {
+    fp8_e4m3: { worst: 0, agreed: 0, likelihood: 0 },
+    int8: { worst: 0, agreed: 0, likelihood: 0 },
+  },
+  'smollm2-135m': {
+    fp8_e4m3: { worst: 0, agreed: 0, likelihood: 0 },
+    int8: { worst: 0, agreed: 0, likelihood: 0 },
+  },
+}
+
+function holdModel(name: string, folder: string, texts: readonly (readonly number[])[]): void {
+  describe(name, () => {
+    let exact: Float32Array[]
+    beforeAll(async () => {
+      exact = await logitsOf(folder, 'fp32', texts)
+    })
+    test.each(['fp8_e4m3', 'int8'] as const)('%s', async (dtype) => {
+      const figures = compare(texts, await logitsOf(folder, dtype, texts), exact)
+      console.log(name, dtype, figures)
+      const bound = bounds[name]![dtype]
+      expect(figures.worst).toBeGreaterThan(0) // codes were used
+      expect(figures.worst).toBeLessThanOrEqual(bound.worst)
+      expect(figures.agreed).toBeGreaterThanOrEqual(bound.agreed)
+      expect(Math.abs(figures.likelihood)).toBeLessThanOrEqual(bound.likelihood)
+    })
+  })
+}
+
+holdModel(
+  'stories260k',
+  'models/stories260k',
+  storiesGolden.map(({ ids }) => ids),
+)
+
+const golden = smollm2Golden()
+if (golden === null) {
+  test.skip('SmolLM2-135M is not beside the repository', () => {})
+} else {
+  const cases = golden.cases.slice(0, 2).map(({ ids, greedy }) => [...ids, ...greedy])
+  holdModel('smollm2-135m', smollm2Folder()!, [golden.passage.ids, ...cases])
+}
