@@ -93,6 +93,7 @@ KvCacheView OpCall::cache(const char* name) const {
   KvCacheView cache;
   cache.dtype = view.dtype("dtype");
   cache.scaling = readScaling(view, cache.dtype);
+  if (isCode(cache.dtype)) view.integer("offset", 0, 0);  // their scales lie on 4 bytes
   cache.blocks = view.integer("blocks", 1, kMaxCount);
   cache.layers = static_cast<int32_t>(view.integer("layers", 1, 1 << 10));
   cache.kvHeads = static_cast<int32_t>(view.integer("kvHeads", 1, 1 << 10));
@@ -101,7 +102,6 @@ KvCacheView OpCall::cache(const char* name) const {
   // ≤ 2¹⁰ · 2 · 2¹⁰ · 2⁶ · (2⁸ + 4) elements a block: times the blocks it may pass 2⁶³, so divide instead.
   const auto blockElements = static_cast<int64_t>(cache.blockBytes() / dtypeBytes(cache.dtype));
   cache.data = blockAddress(view, cache.dtype, cache.blocks, blockElements);
-  if (isCode(cache.dtype)) view.integer("offset", 0, 0);  // their scales lie on 4 bytes
   return cache;
 }
 

@@ -44,7 +44,7 @@ describe.each(types)('%s', (dtype) => {
     await session.generate(story.slice(0, 40), { maxNewTokens: 9 }).result
     const { kv, ledger } = engine.memory()
     expect(kv.blockBytes).toBe(blockBytes)
-    const held = ledger.find(({ ownerKind, region }) => ownerKind === 'session' && region === 'kv')
+    const held = ledger.find(({ owner, region }) => owner.kind === 'session' && region === 'kv')
     expect(held).toMatchObject({ bytes: 3 * blockBytes })
     expect(engine.plan().plannedBytes).toBe(plan.plannedBytes)
   })

@@ -25,8 +25,8 @@ export interface VariantCase {
 
 const usual: VariantCase = {
   dim: 64,
-  heads: 9,
-  kvHeads: 3,
+  heads: 6,
+  kvHeads: 2,
   blockSize: 32,
   window: 0,
   softCap: 0,

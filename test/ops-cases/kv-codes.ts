@@ -101,8 +101,8 @@ export interface CodedAttention extends Coding {
 
 const usual = {
   dim: 64,
-  heads: 6,
-  kvHeads: 3,
+  heads: 4,
+  kvHeads: 2,
   blockSize: 32,
   window: 0,
   softCap: 0,
