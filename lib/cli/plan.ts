@@ -4,7 +4,13 @@ import { OctavoError } from '../errors.js'
 import type { PlanOptions } from '../options/plan-options.js'
 import type { MemoryPlan, PlanItem } from '../plan.js'
 import { Arguments, type Flags } from './arguments.js'
-import { blockSizeFlag, deviceFlag, dtypeFlag, kvDTypeFlag, loadFormatFlag } from './engine-flags.js'
+import {
+  blockSizeFlag,
+  deviceFlag,
+  dtypeFlag,
+  kvDTypeFlag,
+  loadFormatFlag,
+} from './engine-flags.js'
 import { exitCodes, exitCodesHelp } from './exit.js'
 import { formatBytes } from './format.js'
 import { output } from './output.js'

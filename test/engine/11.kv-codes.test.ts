@@ -89,14 +89,12 @@ describe.each(types)('%s', (dtype) => {
   })
 })
 
-test('most golden tokens stay', async () => {
-  for (const dtype of types) {
-    await using engine = await load({ dtype })
-    for (const { prompt, output } of goldens) {
-      const told = await tell(engine, prompt, output.length)
-      const same = told.findIndex((token, i) => token !== output[i])
-      console.log(dtype, same, output.length)
-    }
+test.each(types)('%s tells the golden stories for a while', async (dtype) => {
+  await using engine = await load({ dtype })
+  for (const { prompt, output } of goldens) {
+    const told = await tell(engine, prompt, output.length)
+    const same = told.findIndex((token, i) => token !== output[i])
+    expect(same < 0 ? output.length : same).toBeGreaterThanOrEqual(14) // measured: 21 to 118
   }
 })
 

@@ -9,8 +9,8 @@ import { smollm2Folder, smollm2Golden } from './smollm2-model.js'
 type KvDType = NonNullable<KvOptions['dtype']>
 
 interface Figures {
-  /** Largest difference of a logit from the one over an fp32 cache. */
-  worst: number
+  /** Root mean square of the differences of logits from those over an fp32 cache. */
+  change: number
   /** Positions whose best token is the same. */
   agreed: number
   /** Difference of the mean negative log-likelihood of the text. */
@@ -46,7 +46,7 @@ function compare(
   coded: readonly Float32Array[],
   exact: readonly Float32Array[],
 ): Figures {
-  const figures = { worst: 0, agreed: 0, likelihood: 0 }
+  const figures = { squares: 0, agreed: 0, likelihood: 0 }
   let [positions, targets] = [0, 0]
   texts.forEach((ids, text) => {
     const columns = exact[text]!.length / ids.length
@@ -54,10 +54,7 @@ function compare(
       const [a, b] = [coded, exact].map((all) =>
         all[text]!.subarray(at * columns, (at + 1) * columns),
       ) as [Float32Array, Float32Array]
-      a.forEach((logit, id) => {
-        const error = Math.abs(logit - b[id]!)
-        figures.worst = Number.isNaN(error) ? Infinity : Math.max(figures.worst, error)
-      })
+      figures.squares += a.reduce((sum, logit, id) => sum + (logit - b[id]!) ** 2, 0) / columns
       figures.agreed += best(a) === best(b) ? 1 : 0
       positions++
       if (at + 1 === ids.length) return
@@ -66,7 +63,7 @@ function compare(
     })
   })
   return {
-    worst: figures.worst,
+    change: Math.sqrt(figures.squares / positions),
     agreed: figures.agreed / positions,
     likelihood: figures.likelihood / targets,
   }
@@ -77,8 +74,11 @@ const golden = JSON.parse(
   readFileSync(join(__dirname, '../goldens/kv-codes.json'), 'utf8'),
 ) as Record<string, Record<'fp8_e4m3' | 'int8', Figures>>
 
-/** Where an element lies between two codes, another order of sums may round it to the other. */
-const slack = { worst: 0.15, agreed: 0.02, likelihood: 0.004 }
+/** Where an element lies between two codes, another order of sums takes the other: thirty layers make more of it. */
+const slacks: Record<string, Figures> = {
+  stories260k: { change: 0.02, agreed: 0.006, likelihood: 0.002 },
+  'smollm2-135m': { change: 0.3, agreed: 0.04, likelihood: 0.015 },
+}
 
 function holdModel(name: string, folder: string, texts: readonly (readonly number[])[]): void {
   describe(name, () => {
@@ -88,9 +88,9 @@ function holdModel(name: string, folder: string, texts: readonly (readonly numbe
     })
     test.each(['fp8_e4m3', 'int8'] as const)('%s', async (dtype) => {
       const figures = compare(texts, await logitsOf(folder, dtype, texts), exact)
-      console.log(name, dtype, figures)
       const expected = golden[name]![dtype]
-      expect(Math.abs(figures.worst / expected.worst - 1)).toBeLessThan(slack.worst)
+      const slack = slacks[name]!
+      expect(Math.abs(figures.change / expected.change - 1)).toBeLessThan(slack.change)
       expect(Math.abs(figures.agreed - expected.agreed)).toBeLessThan(slack.agreed)
       expect(Math.abs(figures.likelihood - expected.likelihood)).toBeLessThan(slack.likelihood)
     })
