@@ -15,7 +15,7 @@ export type { Generation } from './generation.js'
 export { OctavoError, errorCodes, type ErrorCode } from './errors.js'
 export { listDevices, cudaStatus, type CudaStatus, type DeviceInfo } from './devices.js'
 export type { Model } from './model.js'
-export type { NativeDType } from './native.js'
+export type { NativeDType, NativeKvDType } from './native.js'
 export type {
   EngineOptions,
   KvOptions,

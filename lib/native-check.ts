@@ -46,6 +46,8 @@ const ops: Record<keyof NativeOps, true> = {
   arrange: true,
   rope: true,
   kvWrite: true,
+  ropeKvWrite: true,
+  copyBlocks: true,
   pagedAttention: true,
   latentWrite: true,
   latentRead: true,

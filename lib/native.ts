@@ -69,6 +69,9 @@ export interface NativeModelSpec {
 
 export type NativeDType = 'fp32' | 'bf16' | 'fp16'
 
+/** Number formats of the KV cache: floats, and on the CPU 8-bit codes. */
+export type NativeKvDType = NativeDType | 'fp8_e4m3' | 'int8'
+
 /** Words and bytes of codes are i32 and u8. */
 export type NativeStoredDType = NativeDType | 'i32' | 'i64' | 'u8'
 
@@ -142,7 +145,7 @@ export interface NativeEngineOptions {
   maxBatchTokens?: number | undefined
   blockSize: number
   dtype?: NativeDType
-  kvDType?: NativeDType
+  kvDType?: NativeKvDType
   eviction?: 'page-aware' | 'lru'
   admission?: 'guaranteed' | 'optimistic'
   /** Of a step in which somebody decodes; absent: as long as it takes. */

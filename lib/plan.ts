@@ -1,6 +1,6 @@
 /** What an engine will hold: `Engine.plan()` before anything is loaded, `engine.plan()` of a running one. */
 import type { RegionName } from './memory.js'
-import type { NativeDType } from './native.js'
+import type { NativeDType, NativeKvDType } from './native.js'
 
 /** One allocation to come, under the tag that the ledger will show it by. */
 export interface PlanItem {
@@ -52,7 +52,7 @@ export interface NativePlan {
   /** Tokens of one step. */
   maxBatchTokens: number
   kv: {
-    dtype: NativeDType
+    dtype: NativeKvDType
     blockSize: number
     blockBytes: number
     tokenBytes: number

@@ -7,8 +7,8 @@
 
 namespace octavo {
 
-/** Element type of a tensor in memory. */
-enum class DType : uint8_t { kF32, kBF16, kF16, kI32, kI64, kU8 };
+/** Element type of a tensor in memory. The last two are codes that a scale goes with, in KV caches alone. */
+enum class DType : uint8_t { kF32, kBF16, kF16, kI32, kI64, kU8, kE4M3, kI8 };
 
 /** Bytes of one element. */
 constexpr size_t dtypeBytes(DType dtype) {
@@ -16,14 +16,14 @@ constexpr size_t dtypeBytes(DType dtype) {
     case DType::kF32: case DType::kI32: return 4;
     case DType::kBF16: case DType::kF16: return 2;
     case DType::kI64: return 8;
-    case DType::kU8: return 1;
+    case DType::kU8: case DType::kE4M3: case DType::kI8: return 1;
   }
   return 0;
 }
 
 constexpr bool isFloat(DType dtype) { return dtype <= DType::kF16; }
 
-/** `fp32`, `bf16`, `fp16`, `i32`, `i64`, `u8`. */
+/** `fp32`, `bf16`, `fp16`, `i32`, `i64`, `u8`, `fp8_e4m3`, `int8`. */
 const char* dtypeName(DType dtype);
 
 /** The dtype of that name; throws kInvalidArgument for any other. */

@@ -14,6 +14,18 @@ std::string at(const char* name, int64_t index);
 /** Throws kInvalidArgument for a slot at or past `end`; negative ones are fine. */
 void checkSlots(const OpCall& call, const std::vector<int64_t>& slots, int64_t end);
 
+/** A number above 0 in fp32; see KvScales. */
+float readScale(const OpCall& call, const char* name);
+
+/** `positions`, `inverseFrequencies` and `magnitude` of a call that rotates. */
+struct RopeArguments {
+  std::vector<int32_t> positions;
+  std::vector<float> inverseFrequencies;
+  float magnitude = 1;
+};
+
+RopeArguments readRope(const OpCall& call, const Heads& query, const Heads& key);
+
 /** What a block table may name. */
 struct BlockLimits {
   int64_t blocks = 0;

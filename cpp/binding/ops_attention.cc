@@ -1,4 +1,4 @@
-// Argument checks of rope, kvWrite and pagedAttention: nothing out of range reaches a kernel.
+// Argument checks of rope and pagedAttention: nothing out of range reaches a kernel.
 #include <limits>
 
 #include "binding/attention_batch.h"
@@ -11,56 +11,74 @@ namespace {
 
 constexpr double kLargestFloat = std::numeric_limits<float>::max();
 
-int32_t readLayer(const OpCall& call, const KvCacheView& cache) {
-  return static_cast<int32_t>(call.fields().integer("layer", 0, cache.layers - 1));
+/** fp32 of one number a head, or absent. */
+const float* readSinks(const OpCall& call, const Heads& query) {
+  const Vector sinks = call.vector("sinks", true);
+  if (!sinks.data) return nullptr;
+  if (sinks.dtype != DType::kF32) refuse(call, std::string("sinks is ") + dtypeName(sinks.dtype) + ": expected fp32");
+  call.requireEqual("sinks.size", sinks.size, "query.heads", query.heads);
+  return static_cast<const float*>(sinks.data);
+}
+
+/** fp32 [tokens, heads] without gaps, or absent. */
+float* readLogSumExp(const OpCall& call, const Heads& query) {
+  if (!call.fields().has("logSumExp")) return nullptr;
+  const Matrix sums = call.matrix("logSumExp");
+  if (sums.dtype != DType::kF32) refuse(call, std::string("logSumExp is ") + dtypeName(sums.dtype) + ": expected fp32");
+  call.requireEqual("logSumExp.rows", sums.rows, "query.tokens", query.tokens);
+  call.requireEqual("logSumExp.columns", sums.columns, "query.heads", query.heads);
+  call.requireEqual("logSumExp.stride", sums.stride, "query.heads", query.heads);
+  return static_cast<float*>(sums.data);
+}
+
+AttentionVariant readVariant(const OpCall& call, const Heads& query) {
+  const Fields& fields = call.fields();
+  AttentionVariant variant;
+  variant.window = static_cast<int32_t>(fields.integer("window", 0, std::numeric_limits<int32_t>::max()));
+  variant.softCap = static_cast<float>(fields.number("softCap", 0, kLargestFloat));
+  variant.sinks = readSinks(call, query);
+  variant.logSumExp = readLogSumExp(call, query);
+  variant.keyScale = readScale(call, "keyScale");
+  variant.valueScale = readScale(call, "valueScale");
+  return variant;
 }
 
 }  // namespace
 
-Napi::Value callRope(Napi::Env env, const OpCall& call) {
-  const Heads query = call.heads("query"), key = call.heads("key");
-  const std::vector<int32_t> positions = call.fields().int32s("positions");
-  const std::vector<float> frequencies = call.fields().floats("inverseFrequencies");
-  const double magnitude = call.fields().number("magnitude", -kLargestFloat, kLargestFloat);
+RopeArguments readRope(const OpCall& call, const Heads& query, const Heads& key) {
+  RopeArguments rope;
+  rope.positions = call.fields().int32s("positions");
+  rope.inverseFrequencies = call.fields().floats("inverseFrequencies");
+  rope.magnitude = static_cast<float>(call.fields().number("magnitude", -kLargestFloat, kLargestFloat));
+  const auto pairs = static_cast<int64_t>(rope.inverseFrequencies.size());
   call.requireEqual("query.tokens", query.tokens, "key.tokens", key.tokens);
   call.requireEqual("query.dim", query.dim, "key.dim", key.dim);
-  call.requireEqual("query.tokens", query.tokens, "positions.length", static_cast<int64_t>(positions.size()));
-  call.requireEqual("2 * inverseFrequencies.length", 2 * static_cast<int64_t>(frequencies.size()), "query.dim", query.dim);
-  Upload upload(call.device());
-  const int32_t* devicePositions = upload.copy(positions);
-  call.ops().rope(query, key, devicePositions, upload.copy(frequencies), static_cast<float>(magnitude), call.stream());
-  return env.Undefined();
+  call.requireEqual("query.tokens", query.tokens, "positions.length", static_cast<int64_t>(rope.positions.size()));
+  call.requireEqual("2 * inverseFrequencies.length", 2 * pairs, "query.dim", query.dim);
+  return rope;
 }
 
-Napi::Value callKvWrite(Napi::Env env, const OpCall& call) {
-  const KvCacheView cache = call.cache("cache");
-  const Heads key = call.heads("key"), value = call.heads("value");
-  const std::vector<int64_t> slots = call.fields().int64s("slots");
-  const int32_t layer = readLayer(call, cache);
-  call.requireEqual("key.tokens", key.tokens, "slots.length", static_cast<int64_t>(slots.size()));
-  call.requireEqual("value.tokens", value.tokens, "slots.length", static_cast<int64_t>(slots.size()));
-  call.requireEqual("key.heads", key.heads, "cache.kvHeads", cache.kvHeads);
-  call.requireEqual("value.heads", value.heads, "cache.kvHeads", cache.kvHeads);
-  call.requireEqual("key.dim", key.dim, "cache.headDim", cache.headDim);
-  call.requireEqual("value.dim", value.dim, "cache.headDim", cache.headDim);
-  checkSlots(call, slots, cache.blocks * cache.blockSize);
+Napi::Value callRope(Napi::Env env, const OpCall& call) {
+  const Heads query = call.heads("query"), key = call.heads("key");
+  const RopeArguments rope = readRope(call, query, key);
   Upload upload(call.device());
-  call.ops().kvWrite(cache, layer, key, value, upload.copy(slots), call.stream());
+  const int32_t* positions = upload.copy(rope.positions);
+  call.ops().rope(query, key, positions, upload.copy(rope.inverseFrequencies), rope.magnitude, call.stream());
   return env.Undefined();
 }
 
 Napi::Value callPagedAttention(Napi::Env env, const OpCall& call) {
   const Heads out = call.heads("out"), query = call.heads("query");
   const KvCacheView cache = call.cache("cache");
-  const int32_t layer = readLayer(call, cache);
-  const auto window = static_cast<int32_t>(call.fields().integer("window", 0, std::numeric_limits<int32_t>::max()));
+  const auto layer = static_cast<int32_t>(call.fields().integer("layer", 0, cache.layers - 1));
+  const AttentionVariant variant = readVariant(call, query);
   const double scale = call.fields().number("scale", -kLargestFloat, kLargestFloat);
   call.requireEqual("out.tokens", out.tokens, "query.tokens", query.tokens);
   call.requireEqual("out.heads", out.heads, "query.heads", query.heads);
   call.requireEqual("out.dim", out.dim, "query.dim", query.dim);
   call.requireEqual("query.dim", query.dim, "cache.headDim", cache.headDim);
   call.requireEqual("query.heads modulo cache.kvHeads", query.heads % cache.kvHeads, "a whole group", 0);
-  const HostBatch host(call, query.tokens, {cache.blocks, cache.blockSize}, window);
+  const HostBatch host(call, query.tokens, {cache.blocks, cache.blockSize}, variant.window);
 
   Upload upload(call.device());
   const AttentionBatch batch = host.upload(upload);
@@ -70,7 +88,7 @@ Napi::Value callPagedAttention(Napi::Env env, const OpCall& call) {
     const AttentionScratchLayout layout(shape, scratch.maxSequences, scratch.maxContextLength);
     scratch.data = upload.zeros(layout.bytes);
   }
-  call.ops().pagedAttention(out, query, cache, layer, batch, static_cast<float>(scale), window, scratch,
+  call.ops().pagedAttention(out, query, cache, layer, batch, static_cast<float>(scale), variant, scratch,
                             call.stream());
   return env.Undefined();
 }

@@ -34,6 +34,8 @@ Napi::Value callRepack(Napi::Env env, const OpCall& call);
 Napi::Value callArrange(Napi::Env env, const OpCall& call);
 Napi::Value callRope(Napi::Env env, const OpCall& call);
 Napi::Value callKvWrite(Napi::Env env, const OpCall& call);
+Napi::Value callRopeKvWrite(Napi::Env env, const OpCall& call);
+Napi::Value callCopyBlocks(Napi::Env env, const OpCall& call);
 Napi::Value callPagedAttention(Napi::Env env, const OpCall& call);
 Napi::Value callLatentWrite(Napi::Env env, const OpCall& call);
 Napi::Value callLatentRead(Napi::Env env, const OpCall& call);

@@ -21,6 +21,7 @@ constexpr NamedOp kOps[] = {
     {"dequantize", callDequantize}, {"repack", callRepack},       {"arrange", callArrange},
     {"rope", callRope},
     {"kvWrite", callKvWrite},     {"pagedAttention", callPagedAttention},
+    {"ropeKvWrite", callRopeKvWrite}, {"copyBlocks", callCopyBlocks},
     {"latentWrite", callLatentWrite}, {"latentRead", callLatentRead},
     {"latentAttention", callLatentAttention}, {"expandedAttention", callExpandedAttention},
     {"swiglu", callSwiglu},       {"sample", callSample},

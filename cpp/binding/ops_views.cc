@@ -26,6 +26,18 @@ int32_t blockSizeOf(const Fields& view) {
   return size;
 }
 
+KvScaling readScaling(const Fields& view, DType dtype) {
+  if (isFloat(dtype)) return KvScaling::kNone;
+  if (!isCode(dtype)) view.refuse("dtype", "fp32, bf16, fp16, fp8_e4m3 or int8");
+  const std::string name = view.text("scaling");
+  if (dtype == DType::kI8) {
+    if (name != "token") view.refuse("scaling", "'token' for int8");
+    return KvScaling::kToken;
+  }
+  if (name != "tensor" && name != "head") view.refuse("scaling", "'tensor' or 'head' for fp8_e4m3");
+  return name == "head" ? KvScaling::kHead : KvScaling::kTensor;
+}
+
 }  // namespace
 
 void* OpCall::address(const Fields& view, DType dtype, int64_t span) const {
@@ -79,15 +91,16 @@ Heads OpCall::heads(const char* name) const {
 KvCacheView OpCall::cache(const char* name) const {
   const Fields view = fields_.fields(name);
   KvCacheView cache;
-  cache.dtype = view.floatDType("dtype");
+  cache.dtype = view.dtype("dtype");
+  cache.scaling = readScaling(view, cache.dtype);
+  if (isCode(cache.dtype)) view.integer("offset", 0, 0);  // their scales lie on 4 bytes
   cache.blocks = view.integer("blocks", 1, kMaxCount);
   cache.layers = static_cast<int32_t>(view.integer("layers", 1, 1 << 10));
   cache.kvHeads = static_cast<int32_t>(view.integer("kvHeads", 1, 1 << 10));
   cache.blockSize = blockSizeOf(view);
   cache.headDim = static_cast<int32_t>(view.integer("headDim", 1, 256));
-  // ≤ 2¹⁰ · 2 · 2¹⁰ · 2⁶ · 2⁸ = 2³⁵ elements a block: times the blocks it may pass 2⁶³, so divide instead.
-  const int64_t blockElements =
-      int64_t{2} * cache.layers * cache.kvHeads * cache.blockSize * cache.headDim;
+  // ≤ 2¹⁰ · 2 · 2¹⁰ · 2⁶ · (2⁸ + 4) elements a block: times the blocks it may pass 2⁶³, so divide instead.
+  const auto blockElements = static_cast<int64_t>(cache.blockBytes() / dtypeBytes(cache.dtype));
   cache.data = blockAddress(view, cache.dtype, cache.blocks, blockElements);
   return cache;
 }

@@ -24,7 +24,7 @@ class OpCall {
   Vector vector(const char* name, bool optional = false) const;
   /** {buffer, dtype, offset, tokens, heads, dim, tokenStride} */
   Heads heads(const char* name) const;
-  /** {buffer, dtype, offset, blocks, layers, kvHeads, blockSize, headDim} */
+  /** {buffer, dtype, scaling, offset, blocks, layers, kvHeads, blockSize, headDim}; offset 0 where it has codes. */
   KvCacheView cache(const char* name) const;
   /** {buffer, dtype, offset, blocks, layers, blockSize, width} */
   LatentCacheView latentCache(const char* name) const;

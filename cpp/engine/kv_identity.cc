@@ -49,7 +49,8 @@ std::string kvIdentity(const ModelSpec& spec, const WeightManifest& manifest, co
   for (const std::string& file : manifest.files) text.add(file);
   if (manifest.dummySeed) text.add(*manifest.dummySeed);
   for (const int32_t value : {spec.vocabularySize, spec.hiddenSize, shape.layers, shape.kvHeads, shape.blockSize,
-                              shape.headDim, static_cast<int32_t>(shape.dtype)}) {
+                              shape.headDim, static_cast<int32_t>(shape.dtype),
+                              static_cast<int32_t>(scalingOf(shape.dtype))}) {
     text.add(value);
   }
   text.add(&spec.normEpsilon, sizeof spec.normEpsilon);

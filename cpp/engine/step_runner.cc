@@ -58,10 +58,21 @@ void StepRunner::seal() {
 }
 
 void StepRunner::moveBlocks(const std::vector<BlockMove>& moves) {
-  const size_t bytes = cache_.shape().blockBytes();
+  copies_.clear();
   for (const BlockMove& move : moves) {
-    device_.copy(cache_.address(move.to), cache_.address(move.from), bytes, CopyKind::kDeviceToDevice, *stream_);
+    if (!isApart(copies_, {move.from, move.to})) flushCopies();
+    copies_.push_back({move.from, move.to});
   }
+  flushCopies();
+}
+
+/** One call of those that may happen in any order. */
+void StepRunner::flushCopies() {
+  if (copies_.empty()) return;
+  void* const blocks = cache_.view().data;
+  device_.ops().copyBlocks({blocks, blocks, cache_.shape().blockBytes(), copies_.data(),
+                            static_cast<int64_t>(copies_.size())}, *stream_);
+  copies_.clear();
 }
 
 void StepRunner::launch() {

@@ -62,6 +62,7 @@ class StepRunner {
     size_t turn = 0;
   };
   void copyScores(Launched& step);
+  void flushCopies();
 
   Device& device_;
   KvCache& cache_;
@@ -71,6 +72,7 @@ class StepRunner {
   Decoder decoder_;
   StepSampler sampler_;
   Allocation staging_;  // pinned; scored logits pass through it
+  std::vector<BlockCopy> copies_;
   std::vector<BatchSequence> sequences_;
   std::vector<Score> scores_;
   Batch batch_;

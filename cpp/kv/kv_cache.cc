@@ -16,7 +16,9 @@ void checkShape(const KvCacheShape& shape, int64_t blocks) {
     throw Error(ErrorCode::kInvalidArgument,
                 "KV cache: " + what + " is " + std::to_string(value) + "; allowed: " + allowed);
   };
-  if (!isFloat(shape.dtype)) refuse("dtype", static_cast<int64_t>(shape.dtype), "fp32, bf16, fp16");
+  if (!isFloat(shape.dtype) && !isCode(shape.dtype)) {
+    refuse("dtype", static_cast<int64_t>(shape.dtype), "fp32, bf16, fp16, fp8_e4m3, int8");
+  }
   if (shape.blockSize != 16 && shape.blockSize != 32 && shape.blockSize != 64) {
     refuse("blockSize", shape.blockSize, "16, 32, 64");
   }
@@ -45,9 +47,8 @@ PageRange reserve(DeviceAllocator& allocator, const KvCacheShape& shape, int64_t
 
 }  // namespace
 
-size_t KvCacheShape::tokenBytes() const {
-  return static_cast<size_t>(layers) * 2 * static_cast<size_t>(kvHeads) * static_cast<size_t>(headDim) *
-         dtypeBytes(dtype);
+KvCacheView KvCacheShape::view(void* data, int64_t blocks) const {
+  return {data, dtype, blocks, layers, kvHeads, blockSize, headDim, scalingOf(dtype)};
 }
 
 size_t KvCache::plannedBytes(const KvCacheShape& shape, int64_t blocks) {
@@ -60,8 +61,6 @@ KvCache::KvCache(DeviceAllocator& allocator, const KvCacheShape& shape, int64_t 
       pages_(reserve(allocator, shape, blocks, elastic)),
       pool_(std::make_unique<BlockPool>(allocator.ledger(), pages_, blocks, shape.blockBytes())) {}
 
-KvCacheView KvCache::view() const {
-  return {pages_.base(), shape_.dtype, blocks_, shape_.layers, shape_.kvHeads, shape_.blockSize, shape_.headDim};
-}
+KvCacheView KvCache::view() const { return shape_.view(pages_.base(), blocks_); }
 
 }  // namespace octavo

@@ -10,12 +10,13 @@
 namespace octavo {
 
 struct KvCacheShape {
-  DType dtype = DType::kF32;
+  DType dtype = DType::kF32;  // a float, or codes: fp8_e4m3 or int8, which scale as scalingOf says
   int32_t layers = 0, kvHeads = 0, blockSize = 0, headDim = 0;
 
-  /** layers · 2 · kvHeads · headDim · bytes. */
-  size_t tokenBytes() const;
-  size_t blockBytes() const { return tokenBytes() * blockSize; }
+  KvCacheView view(void* data, int64_t blocks) const;
+  /** layers · 2 · kvHeads · blockSize · headDim · bytes, and the scales of int8: 4 bytes a token, head, k and v. */
+  size_t blockBytes() const { return view(nullptr, 0).blockBytes(); }
+  size_t tokenBytes() const { return blockBytes() / blockSize; }
 };
 
 class KvCache {

@@ -155,15 +155,18 @@ void Decoder::State::attention(const Step& step, size_t layer) {
   const Heads value = heads(qkv, queryColumns + keyColumns, spec.kvHeads);
 
   multiply(step, qkv, step.hidden, weights.qkv, weights.qkvBias);
+  RopeWrite write{query, key, value, {}, {}, spec_.normEpsilon, step.batch.positions,
+                  ropes_.inverseFrequencies(spec.rope), rope.magnitude, step.batch.slots, {}};
   if (spec.queryKeyNorm) {
-    ops_.headNorm(query, weights.queryNorm, spec_.normEpsilon, step.stream);
-    ops_.headNorm(key, weights.keyNorm, spec_.normEpsilon, step.stream);
+    write.queryNorm = weights.queryNorm;
+    write.keyNorm = weights.keyNorm;
   }
-  ops_.rope(query, key, step.batch.positions, ropes_.inverseFrequencies(spec.rope), rope.magnitude, step.stream);
   const auto index = static_cast<int32_t>(layer);
-  ops_.kvWrite(step.cache, index, key, value, step.batch.slots, step.stream);
+  ops_.ropeKvWrite(step.cache, index, write, step.stream);
+  AttentionVariant variant;
+  variant.window = spec.window;
   ops_.pagedAttention(heads(mixed, 0, spec.heads), query, step.cache, index, step.batch.attention, spec.scale,
-                      spec.window, attentionScratch_, step.stream);
+                      variant, attentionScratch_, step.stream);
   multiply(step, step.hidden, mixed, weights.output, weights.outputBias);
 }
 

@@ -5,12 +5,15 @@
 #pragma once
 
 #include "device/device.h"
+#include "ops/attention_variant.h"
+#include "ops/block_copies.h"
 #include "ops/expert_rows.h"
 #include "ops/latent.h"
 #include "ops/linear_scratch.h"
 #include "ops/quantized_matrix.h"
 #include "ops/random_fill.h"
 #include "ops/repack.h"
+#include "ops/rope_write.h"
 #include "ops/sampling.h"
 #include "ops/tensor.h"
 
@@ -92,21 +95,34 @@ class Ops {
 
   /**
    * Stores keys and values of a step. slots: int64 [tokens], slot = block · blockSize + offset;
-   * negative slots are skipped.
+   * negative slots are skipped. A cache of codes: c = x / s in fp32, rounded to nearest even. fp8_e4m3 takes s from
+   * `scales`, and what passes ±448 becomes ±448; int8 has s = max |x| / 127 over the head of the token, and c = 0 where
+   * s is 0. Where an element is not finite all of an int8 head is NaN; of e4m3 a NaN alone, and ±∞ is ±448.
    */
   virtual void kvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, const Heads& value,
-                       const int64_t* slots, Stream& stream) = 0;
+                       const int64_t* slots, const KvScales& scales, Stream& stream) = 0;
+
+  /**
+   * headNorm of query and key where a weight is given, rope, then kvWrite: the same bits in query and cache. What `key`
+   * holds afterwards is left open, so that it need not be written. Here as the ops one by one.
+   */
+  virtual void ropeKvWrite(const KvCacheView& cache, int32_t layer, const RopeWrite& step, Stream& stream);
+
+  /** Many blocks at once; see ops/block_copies.h. */
+  virtual void copyBlocks(const BlockCopies& copies, Stream& stream) = 0;
 
   /**
    * Causal attention over the paged cache, ragged: query token i of sequence s stands at position
    * contextLength[s] − queryLength[s] + i and sees keys j ≤ position (and j > position − window when
-   * window > 0). Query head h reads KV head h / (heads / kvHeads). softmax(q·k·scale)·v.
+   * window > 0). Query head h reads KV head h / (heads / kvHeads). softmax(q·k·scale)·v, but for what
+   * ops/attention_variant.h adds. Codes of a cache are multiplied by their scales.
    * The result of a sequence does not depend on the other sequences of the batch; on how many of its query tokens one
    * call takes it may, in its last bits: up to kMostDecodeTokens are decodes. With a cache of 16 bits the softmax
    * weights may be rounded to its dtype before they meet the values.
+   * Throws kKernelsUnavailable, with nothing enqueued, for a variant or a cache that the device has no kernel for.
    */
   virtual void pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
-                              const AttentionBatch& batch, float scale, int32_t window,
+                              const AttentionBatch& batch, float scale, const AttentionVariant& variant,
                               const AttentionScratch& scratch, Stream& stream) = 0;
 
   /** Stores rows [tokens, width] of a step: a latent and its rotated key each. slots: as in kvWrite. */

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/dtype.h"
+#include "ops/kv_cache_view.h"
 
 namespace octavo {
 
@@ -31,19 +32,6 @@ struct Heads {
   int32_t heads = 0;
   int32_t dim = 0;
   int64_t tokenStride = 0;
-};
-
-/** The paged KV cache: [block][layer][k|v][kvHead][token][dim], blocks end to end. */
-struct KvCacheView {
-  void* data = nullptr;
-  DType dtype = DType::kF32;
-  int64_t blocks = 0;
-  int32_t layers = 0;
-  int32_t kvHeads = 0;
-  int32_t blockSize = 0;  // tokens a block: 16, 32 or 64
-  int32_t headDim = 0;
-
-  bool operator==(const KvCacheView&) const = default;
 };
 
 /** What the attention of a model has in common over its layers. */

@@ -6,6 +6,7 @@ import {
   blockSizeFlag,
   deviceFlag,
   dtypeFlag,
+  kvDTypeFlag,
   loadFormatFlag,
   threadsFlag,
 } from './engine-flags.js'
@@ -64,8 +65,8 @@ export function benchEngineOptions(args: Arguments, sequences?: number): EngineO
     threads: threadsFlag(args),
     loadFormat: loadFormatFlag(args),
     memory: { limit: limitFlag(args, 'memory-limit'), kv: bytesFlag(args, 'kv') },
-    kv: { blockSize: blockSizeFlag(args), dtype: dtypeFlag(args, 'kv-dtype') },
-    dtype: dtypeFlag(args, 'dtype'),
+    kv: { blockSize: blockSizeFlag(args), dtype: kvDTypeFlag(args) },
+    dtype: dtypeFlag(args),
     maxSequences: args.integer('sequences', { min: 1, max: 65536 }) ?? sequences,
     maxBatchTokens: args.integer('batch-tokens', { min: 1, max: 1048576 }),
     admission: admissionFlag(args),

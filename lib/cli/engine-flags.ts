@@ -1,5 +1,11 @@
 /** Flags that say how a model is loaded, refused by their own names. */
-import { blockSizes, dtypeNames, isDevice, loadFormats } from '../options/engine-options.js'
+import {
+  blockSizes,
+  dtypeNames,
+  isDevice,
+  kvDTypeNames,
+  loadFormats,
+} from '../options/engine-options.js'
 import type { EngineOptions, KvOptions } from '../options/engine-options.js'
 import type { Arguments } from './arguments.js'
 
@@ -25,11 +31,23 @@ export function blockSizeFlag(args: Arguments): KvOptions['blockSize'] {
   throw args.refusal(name, blockSizes.join(', '))
 }
 
-export function dtypeFlag(args: Arguments, name: 'dtype' | 'kv-dtype'): EngineOptions['dtype'] {
-  const dtype = args.text(name)
-  const found = dtypeNames.find((known) => known === dtype)
-  if (dtype === undefined || found !== undefined) return found
-  throw args.refusal(name, dtypeNames.join(', '))
+export function dtypeFlag(args: Arguments): EngineOptions['dtype'] {
+  return nameFlag(args, 'dtype', dtypeNames)
+}
+
+export function kvDTypeFlag(args: Arguments): KvOptions['dtype'] {
+  return nameFlag(args, 'kv-dtype', kvDTypeNames)
+}
+
+function nameFlag<Name extends string>(
+  args: Arguments,
+  flag: string,
+  names: readonly Name[],
+): Name | undefined {
+  const given = args.text(flag)
+  const found = names.find((known) => known === given)
+  if (given === undefined || found !== undefined) return found
+  throw args.refusal(flag, names.join(', '))
 }
 
 export function loadFormatFlag(args: Arguments): EngineOptions['loadFormat'] {

@@ -4,7 +4,13 @@ import { OctavoError } from '../errors.js'
 import type { PlanOptions } from '../options/plan-options.js'
 import type { MemoryPlan, PlanItem } from '../plan.js'
 import { Arguments, type Flags } from './arguments.js'
-import { blockSizeFlag, deviceFlag, dtypeFlag, loadFormatFlag } from './engine-flags.js'
+import {
+  blockSizeFlag,
+  deviceFlag,
+  dtypeFlag,
+  kvDTypeFlag,
+  loadFormatFlag,
+} from './engine-flags.js'
 import { exitCodes, exitCodesHelp } from './exit.js'
 import { formatBytes } from './format.js'
 import { output } from './output.js'
@@ -27,7 +33,7 @@ MODEL is a folder with config.json and *.safetensors (default: the model inside)
       --load-format F      files (default), or dummy: config.json alone is read, the weights would be made at random
       --dtype T            auto (default), fp32, bf16 or fp16: weights and activations
       --kv SIZE            bytes of the KV cache (default: what the limit leaves)
-      --kv-dtype T         auto (default), fp32, bf16 or fp16
+      --kv-dtype T         auto (default), fp32, bf16, fp16; on the CPU fp8_e4m3 or int8
       --kv-block-size N    tokens a KV block: 16, 32 (default) or 64
       --overlap            as an engine that plans the next step while one runs
       --json               the same as one JSON object
@@ -82,10 +88,10 @@ function planOptions(args: Arguments): PlanOptions {
     },
     kv: {
       blockSize: blockSizeFlag(args),
-      dtype: dtypeFlag(args, 'kv-dtype'),
+      dtype: kvDTypeFlag(args),
     },
     loadFormat: loadFormatFlag(args),
-    dtype: dtypeFlag(args, 'dtype'),
+    dtype: dtypeFlag(args),
     overlap: args.has('overlap'),
     maxSequences: sequences,
     maxBatchTokens: args.integer('batch-tokens', count),

@@ -1,19 +1,16 @@
-/** Rotary embedding, the paged KV cache and attention over it. */
-import { requireApart, requireDistinct } from './aliasing.js'
+/** Rotary embedding, and attention over the paged KV cache. */
+import { OctavoError } from '../errors.js'
+import { requireApart } from './aliasing.js'
 import type { DeviceBuffer } from './buffer.js'
-import type { FloatDType } from './dtype.js'
-import { float32s, int32s, int64s, requireFinite } from './indices.js'
-import type { Int32s, Int64s } from './indices.js'
+import { float32s, int32s, requireFinite } from './indices.js'
+import type { Int32s } from './indices.js'
+import { cacheBuffer, nativeCache } from './kv-cache.js'
+import type { KvCacheArgument } from './kv-cache.js'
 import { callOps } from './load.js'
+import type { NativeKvCache, NativeMatrix } from './native.js'
 import { readOptions } from './options.js'
-import { deviceOf, nativeCache, nativeHeads } from './shape.js'
+import { deviceOf, isBuffer, nativeHeads, nativeMatrix, nativeVector } from './shape.js'
 import type { HeadsArgument } from './shape.js'
-
-/**
- * A paged KV cache: a buffer of shape `[blocks, layers, 2, kvHeads, blockSize, headDim]`, where index 0 of
- * the third axis holds keys and 1 values. `blockSize` is 16, 32 or 64, `headDim` at most 256.
- */
-export type KvCacheBuffer = DeviceBuffer<FloatDType>
 
 /** How {@link rope} rotates. */
 export interface RopeOptions {
@@ -25,45 +22,32 @@ export interface RopeOptions {
   magnitude?: number
 }
 
-const ropeNames = { positions: true, inverseFrequencies: true, magnitude: true } as const
+export const ropeNames = { positions: true, inverseFrequencies: true, magnitude: true } as const
 
-/** Rotates queries and keys in place, in half-split pairs `(i, i + dim / 2)`. */
-export function rope(query: HeadsArgument, key: HeadsArgument, options: RopeOptions): void {
-  const { positions, inverseFrequencies, magnitude = 1 } = readOptions(options, ropeNames)
+/** The addon's form of them. */
+export function readRope({ positions, inverseFrequencies, magnitude = 1 }: RopeOptions): {
+  positions: Int32Array
+  inverseFrequencies: Float32Array
+  magnitude: number
+} {
   const frequencies = float32s('inverseFrequencies', inverseFrequencies)
   requireFinite('inverseFrequencies', frequencies)
-  const call = {
-    query: nativeHeads('query', query),
-    key: nativeHeads('key', key),
+  return {
     positions: int32s('positions', positions),
     inverseFrequencies: frequencies,
     magnitude,
   }
-  requireApart({ query, key })
-  callOps((ops) => ops.rope(deviceOf('query', query), call))
 }
 
-/**
- * Stores one layer's keys and values: token t goes to `slots[t] = block · blockSize + offset`; negative
- * slots are skipped. Slots must differ from each other.
- */
-export function kvWrite(
-  cache: KvCacheBuffer,
-  layer: number,
-  key: HeadsArgument,
-  value: HeadsArgument,
-  slots: Int64s,
-): void {
+/** Rotates queries and keys in place, in half-split pairs `(i, i + dim / 2)`. */
+export function rope(query: HeadsArgument, key: HeadsArgument, options: RopeOptions): void {
   const call = {
-    cache: nativeCache('cache', cache),
-    layer,
+    query: nativeHeads('query', query),
     key: nativeHeads('key', key),
-    value: nativeHeads('value', value),
-    slots: int64s('slots', slots),
+    ...readRope(readOptions(options, ropeNames)),
   }
-  requireApart({ cache, key, value })
-  requireDistinct(call.slots)
-  callOps((ops) => ops.kvWrite(deviceOf('cache', cache), call))
+  requireApart({ query, key })
+  callOps((ops) => ops.rope(deviceOf('query', query), call))
 }
 
 /** A ragged batch: what {@link pagedAttention} needs to know of each sequence. */
@@ -79,6 +63,18 @@ export interface AttentionOptions {
   scale?: number
   /** A query sees the last `window` keys, itself included; 0, the default, is all. */
   window?: number
+  /** Scores become `softCap · tanh(score / softCap)`, as in Gemma 2; 0, the default: they stay. */
+  softCap?: number
+  /** A score a query head that takes its share of the softmax and has no value, as in gpt-oss. Default: none. */
+  sinks?: DeviceBuffer<'fp32'>
+  /**
+   * `[tokens, heads]`: becomes the natural logarithm of the sum of e^score, the sink's included, by which parts of a
+   * context that were attended apart are brought together. Tokens of no sequence keep what they had. Default: none.
+   */
+  logSumExp?: DeviceBuffer<'fp32'>
+  /** Of a layer of a cache that scales by tensor: what its codes were written with. Default 1. */
+  keyScale?: number
+  valueScale?: number
 }
 
 const attentionNames = {
@@ -88,28 +84,63 @@ const attentionNames = {
   blockTable: true,
   scale: true,
   window: true,
+  softCap: true,
+  sinks: true,
+  logSumExp: true,
+  keyScale: true,
+  valueScale: true,
 } as const
+
+/** Only by tensor: the others carry their scales in the block. */
+function requireTensorScales(cache: NativeKvCache, options: AttentionOptions): void {
+  for (const name of ['keyScale', 'valueScale'] as const) {
+    if (options[name] === undefined || cache.scaling === 'tensor') continue
+    const what = cache.scaling === 'none' ? 'a cache of floats has none' : 'the blocks hold theirs'
+    throw new OctavoError('OCTAVO_INVALID_ARGUMENT', `${name} was given, but ${what}`)
+  }
+}
+
+/** The addon's form of a buffer of shape `[tokens, heads]`. */
+function nativeSums(sums: DeviceBuffer<'fp32'>): NativeMatrix {
+  const native = nativeMatrix('logSumExp', sums)
+  if (isBuffer(sums) && sums.shape.length === 2) return native
+  const shape = `[${sums.shape?.join(', ')}]`
+  throw new OctavoError(
+    'OCTAVO_INVALID_ARGUMENT',
+    `logSumExp has shape ${shape}: expected a buffer of [tokens, heads]`,
+  )
+}
 
 /** Causal attention of `query` over the cache, query heads grouped over KV heads; `out` has query's shape. */
 export function pagedAttention(
   out: HeadsArgument,
   query: HeadsArgument,
-  cache: KvCacheBuffer,
+  cache: KvCacheArgument,
   options: AttentionOptions,
 ): void {
   const read = readOptions(options, attentionNames)
   const nativeQuery = nativeHeads('query', query)
+  const native = nativeCache('cache', cache)
+  requireTensorScales(native, read)
   const call = {
     out: nativeHeads('out', out),
     query: nativeQuery,
-    cache: nativeCache('cache', cache),
+    cache: native,
     layer: read.layer,
     queryStart: int32s('queryStart', read.queryStart),
     contextLength: int32s('contextLength', read.contextLength),
     blockTable: int32s('blockTable', read.blockTable),
     scale: read.scale === undefined ? 1 / Math.sqrt(nativeQuery.dim) : read.scale,
     window: read.window === undefined ? 0 : read.window,
+    softCap: read.softCap === undefined ? 0 : read.softCap,
+    sinks: read.sinks === undefined ? null : nativeVector('sinks', read.sinks),
+    logSumExp: read.logSumExp === undefined ? null : nativeSums(read.logSumExp),
+    keyScale: read.keyScale === undefined ? 1 : read.keyScale,
+    valueScale: read.valueScale === undefined ? 1 : read.valueScale,
   }
-  requireApart({ out, query, cache })
+  const { sinks, logSumExp } = read
+  const memory = cacheBuffer('cache', cache)
+  requireApart({ out, query, cache: memory, sinks, logSumExp })
+  if (logSumExp !== undefined) requireApart({ logSumExp, query, cache: memory, sinks })
   callOps((ops) => ops.pagedAttention(deviceOf('out', out), call))
 }

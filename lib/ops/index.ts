@@ -37,8 +37,18 @@ export type { ExpertRows } from './quantized.js'
 export { QuantizedWeight } from './quantized-weight.js'
 export type { CodeType } from '../code-type.js'
 export type { ActivationQuantization, StoredWeight } from './stored-weight.js'
-export { kvWrite, pagedAttention, rope } from './attention.js'
-export type { AttentionOptions, KvCacheBuffer, RopeOptions } from './attention.js'
+export { pagedAttention, rope } from './attention.js'
+export type { AttentionOptions, RopeOptions } from './attention.js'
+export { kvBlockBytes } from './kv-cache.js'
+export type {
+  CodedKvCache,
+  CodedKvShape,
+  KvCacheArgument,
+  KvCacheBuffer,
+  KvCodeType,
+} from './kv-cache.js'
+export { copyBlocks, kvWrite, ropeKvWrite } from './kv-write.js'
+export type { BlocksArgument, KvScaleOptions, RopeKvWriteOptions } from './kv-write.js'
 export { expandedAttention, latentAttention, latentRead, latentWrite } from './latent.js'
 export type {
   ExpandedAttentionOptions,

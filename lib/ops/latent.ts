@@ -58,7 +58,10 @@ export function latentRead(
  * What {@link latentAttention} needs to know of a batch. `scale` has no default: it is that of the
  * head before its query was absorbed.
  */
-export type LatentAttentionOptions = Omit<AttentionOptions, 'scale' | 'window'> & { scale: number }
+export type LatentAttentionOptions = Pick<
+  AttentionOptions,
+  'layer' | 'queryStart' | 'contextLength' | 'blockTable'
+> & { scale: number }
 
 const latentNames = {
   layer: true,

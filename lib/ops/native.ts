@@ -38,7 +38,9 @@ export interface NativeHeads {
 
 export interface NativeKvCache {
   buffer: number
-  dtype: FloatDType
+  dtype: FloatDType | 'fp8_e4m3' | 'int8'
+  /** 'none' for floats */
+  scaling: 'none' | 'tensor' | 'head' | 'token'
   offset: number
   blocks: number
   layers: number
@@ -55,6 +57,19 @@ export interface NativeLatentCache {
   layers: number
   blockSize: number
   width: number
+}
+
+/** What goes into a cache, where, and with what scales. */
+export interface NativeKvWrite {
+  cache: NativeKvCache
+  layer: number
+  key: NativeHeads
+  value: NativeHeads
+  slots: BigInt64Array
+  keyScale: number
+  valueScale: number
+  keyHeadScales: NativeVector | null
+  valueHeadScales: NativeVector | null
 }
 
 /** Handles of its buffers; see cpp/ops/quantized_matrix.h. */
@@ -211,14 +226,29 @@ export interface NativeOps {
       magnitude: number
     },
   ): void
-  kvWrite(
+  kvWrite(device: number, call: NativeKvWrite): void
+  ropeKvWrite(
+    device: number,
+    call: NativeKvWrite & {
+      query: NativeHeads
+      positions: Int32Array
+      inverseFrequencies: Float32Array
+      magnitude: number
+      queryNorm: NativeVector | null
+      keyNorm: NativeVector | null
+      epsilon: number
+    },
+  ): void
+  /** `to` and `from` are handles of buffers, `copies` pairs of (from, to). */
+  copyBlocks(
     device: number,
     call: {
-      cache: NativeKvCache
-      layer: number
-      key: NativeHeads
-      value: NativeHeads
-      slots: BigInt64Array
+      to: number
+      from: number
+      blockBytes: number
+      toBlocks: number
+      fromBlocks: number
+      copies: Int32Array
     },
   ): void
   pagedAttention(
@@ -233,6 +263,11 @@ export interface NativeOps {
       blockTable: Int32Array
       scale: number
       window: number
+      softCap: number
+      sinks: NativeVector | null
+      logSumExp: NativeMatrix | null
+      keyScale: number
+      valueScale: number
     },
   ): void
   latentWrite(

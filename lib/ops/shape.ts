@@ -4,13 +4,7 @@ import { invalid, isArray, show } from '../options/reader.js'
 import { readOptions } from './options.js'
 import type { FloatDType } from './dtype.js'
 import type { DeviceBuffer } from './buffer.js'
-import type {
-  NativeHeads,
-  NativeKvCache,
-  NativeLatentCache,
-  NativeMatrix,
-  NativeVector,
-} from './native.js'
+import type { NativeHeads, NativeLatentCache, NativeMatrix, NativeVector } from './native.js'
 
 /** Sizes in elements, outermost first. */
 export type Shape = readonly number[]
@@ -79,7 +73,7 @@ export function isBuffer(argument: object): argument is DeviceBuffer<FloatDType>
   return 'shape' in argument
 }
 
-function requireObject(name: string, argument: unknown): asserts argument is object {
+export function requireObject(name: string, argument: unknown): asserts argument is object {
   if (typeof argument === 'object' && argument !== null) return
   throw new OctavoError(
     'OCTAVO_INVALID_ARGUMENT',
@@ -88,7 +82,7 @@ function requireObject(name: string, argument: unknown): asserts argument is obj
 }
 
 /** The shape of what has one; a view has none. */
-function shapeOf(name: string, argument: DeviceBuffer<FloatDType>): Shape {
+export function shapeOf(name: string, argument: DeviceBuffer<FloatDType>): Shape {
   const { shape } = argument as { shape: unknown }
   if (isArray(shape) && shape.length > 0) return shape as number[]
   throw new OctavoError(
@@ -141,30 +135,6 @@ export function nativeHeads(name: string, argument: HeadsArgument): NativeHeads 
   }
   const { handle: buffer, dtype } = argument
   return { buffer, dtype, offset: 0, tokens, heads, dim, tokenStride: heads * dim }
-}
-
-/**
- * The addon's form of a paged KV cache: a buffer of shape
- * `[blocks, layers, 2, kvHeads, blockSize, headDim]`.
- */
-export function nativeCache(name: string, argument: DeviceBuffer<FloatDType>): NativeKvCache {
-  requireObject(name, argument)
-  const [blocks, layers, two, kvHeads, blockSize, headDim, ...rest] = shapeOf(name, argument)
-  if (headDim === undefined || rest.length > 0 || two !== 2) {
-    throw new OctavoError(
-      'OCTAVO_INVALID_ARGUMENT',
-      `${name} has shape [${argument.shape.join(', ')}]: expected [blocks, layers, 2, kvHeads, blockSize, headDim]`,
-    )
-  }
-  const { handle: buffer, dtype } = argument
-  const sizes = {
-    blocks: blocks!,
-    layers: layers!,
-    kvHeads: kvHeads!,
-    blockSize: blockSize!,
-    headDim,
-  }
-  return { buffer, dtype, offset: 0, ...sizes }
 }
 
 /** The addon's form of a paged cache of latents: a buffer of shape `[blocks, layers, blockSize, width]`. */

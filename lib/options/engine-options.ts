@@ -1,5 +1,5 @@
 /** What `Engine.load` accepts, and how it is checked. */
-import type { NativeDType, NativePrefixOptions } from '../native.js'
+import type { NativeDType, NativeKvDType, NativePrefixOptions } from '../native.js'
 import { readPrefixOptions, type PrefixCacheOptions } from './prefix-options.js'
 import { OptionReader } from './reader.js'
 import {
@@ -41,8 +41,11 @@ export interface MemoryOptions {
 export interface KvOptions {
   /** Tokens a block: 16, 32 (default) or 64. */
   blockSize?: 16 | 32 | 64 | undefined
-  /** Number format of keys and values; 'auto' (default) is that of the activations. */
-  dtype?: 'auto' | NativeDType | undefined
+  /**
+   * Number format of keys and values; 'auto' (default) is that of the activations. 'fp8_e4m3' and 'int8' (with a scale a
+   * token and head) take a quarter of fp32 and cost precision; on CUDA they are refused with OCTAVO_KERNELS_UNAVAILABLE.
+   */
+  dtype?: 'auto' | NativeKvDType | undefined
   /**
    * Whose KV goes when a request needs blocks that idle sessions hold: 'page-aware' (default) takes, among the 24
    * least recently used (at most half of them), first from those whose blocks empty the most pages, and up to 64 blocks
@@ -116,7 +119,7 @@ export interface EngineSettings {
   pinnedBytes: number | null
   trace: TraceSettings
   blockSize: number
-  kvDType: NativeDType | null
+  kvDType: NativeKvDType | null
   eviction: 'page-aware' | 'lru'
   /** null: none */
   prefix: NativePrefixOptions | null
@@ -135,13 +138,14 @@ export interface EngineSettings {
 }
 
 export const dtypeNames = ['auto', 'fp32', 'bf16', 'fp16'] as const
+export const kvDTypeNames = [...dtypeNames, 'fp8_e4m3', 'int8'] as const
 export const blockSizes = [16, 32, 64] as const
 export const loadFormats = ['files', 'dummy'] as const
 const admissions = ['guaranteed', 'optimistic'] as const
 const evictionPolicies = ['page-aware', 'lru'] as const
 export const isDevice = (text: string): boolean => /^(auto|cpu|cuda|cuda:\d{1,3})$/.test(text)
 
-const auto = (dtype: 'auto' | NativeDType | undefined): NativeDType | null =>
+const auto = <D extends string>(dtype: D | 'auto' | undefined): D | null =>
   dtype === undefined || dtype === 'auto' ? null : dtype
 
 function readDevice(read: OptionReader<EngineOptions>): string {
@@ -205,7 +209,7 @@ export function readEngineOptions(options: unknown): EngineSettings {
     pinnedBytes: memory.integer('pinned', { min: 1 }) ?? null,
     trace: readTraceOptions(memory.raw('trace')),
     blockSize: kv.oneOf('blockSize', blockSizes) ?? 32,
-    kvDType: auto(kv.oneOf('dtype', dtypeNames)),
+    kvDType: auto(kv.oneOf('dtype', kvDTypeNames)),
     eviction: kv.oneOf('eviction', evictionPolicies) ?? 'page-aware',
     prefix: readPrefixOptions(read.raw('prefixCache')),
     dtype: auto(read.oneOf('dtype', dtypeNames)),

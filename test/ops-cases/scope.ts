@@ -61,6 +61,19 @@ export class Scope implements Disposable {
     return buffer
   }
 
+  fp32(shape: readonly number[], values: Float32Array): DeviceBuffer<'fp32'> {
+    const buffer = this.device.buffer('fp32', shape)
+    this.#buffers.push(buffer)
+    buffer.write(values)
+    return buffer
+  }
+
+  bytes(shape: readonly number[]): DeviceBuffer<'u8'> {
+    const buffer = this.device.buffer('u8', shape)
+    this.#buffers.push(buffer)
+    return buffer
+  }
+
   [Symbol.dispose](): void {
     for (const buffer of this.#buffers) buffer.dispose()
   }

@@ -138,7 +138,7 @@ Napi::Value ModelHandle::openDecoder(const Napi::CallbackInfo& info) {
   Loaded& model = loaded();
   const Fields options(info[0], "options");
   const AttentionSpec& attention = model.spec.layers.front().attention;
-  const KvCacheShape shape{options.floatDType("kvDType"), static_cast<int32_t>(model.spec.layers.size()),
+  const KvCacheShape shape{options.dtype("kvDType"), static_cast<int32_t>(model.spec.layers.size()),
                            attention.kvHeads, options.int32("blockSize"), attention.headDim};
   model.limits = readLimits(options.fields("limits"));
   model.decoder = std::make_unique<Decoder>(*model.allocator, model.spec, model.weights,

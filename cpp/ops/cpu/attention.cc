@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "ops/cpu/access.h"
+#include "ops/cpu/cache_rows.h"
 #include "ops/cpu/cpu_ops.h"
 #include "ops/cpu/scratch.h"
 
@@ -64,18 +64,15 @@ struct Workspace {
     std::fill(totals, totals + rows, 0.0f);
   }
 
-  void loadPadded(float* to, const void* from, DType dtype, int64_t dim) const {
-    rowKernels().load(to, from, dtype, dim);
-    std::fill(to + dim, to + width, 0.0f);
-  }
+  void pad(float* row, int64_t dim) const { std::fill(row + dim, row + width, 0.0f); }
 };
 
 class Job {
  public:
   Job(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer, const AttentionBatch& batch,
-      float scale, int32_t window)
-      : out_(out), query_(query), cache_(cache), layer_(layer), batch_(batch), scale_(scale), window_(window),
-        group_(query.heads / cache.kvHeads) {}
+      float scale, const AttentionVariant& variant)
+      : out_(out), query_(query), cache_(cache), layer_(layer), batch_(batch), scale_(scale), variant_(variant),
+        window_(variant.window), group_(query.heads / cache.kvHeads) {}
 
   void run(const Tile& tile, int32_t kvHead) const {
     const int64_t rows = tile.count * group_;
@@ -97,21 +94,26 @@ class Job {
  private:
   void loadQueries(const Workspace& work, const Tile& tile, int32_t kvHead) const {
     for (int64_t row = 0; row < tile.count * group_; ++row) {
-      const void* from = headOf(query_, tile.token + row / group_, kvHead * group_ + row % group_);
-      work.loadPadded(work.query + row * work.width, from, query_.dtype, query_.dim);
+      const int64_t head = kvHead * group_ + row % group_;
+      float* const to = work.query + row * work.width;
+      rowKernels().load(to, headOf(query_, tile.token + row / group_, head), query_.dtype, query_.dim);
+      work.pad(to, query_.dim);
+      if (!variant_.sinks) continue;
+      work.largest[row] = variant_.sinks[head];  // a first key without a value: e^(sink − largest) is 1
+      work.totals[row] = 1;
     }
   }
 
   /** The first `keys` tokens of a logical block; rows up to a multiple of kTileColumns are cleared. */
   void loadKeysAndValues(const Workspace& work, const Tile& tile, int32_t kvHead, int64_t block, int64_t keys) const {
     const int64_t physical = batch_.blockTable[tile.sequence * static_cast<int64_t>(batch_.tableStride) + block];
-    const int64_t dim = cache_.headDim, headElements = dim * cache_.blockSize;
-    const int64_t keysAt = ((physical * cache_.layers + layer_) * 2 * cache_.kvHeads + kvHead) * headElements;
-    const int64_t valuesAt = keysAt + cache_.kvHeads * headElements;
     for (int64_t j = 0; j < keys; ++j) {
-      work.loadPadded(work.keys + j * work.width, element(cache_.data, cache_.dtype, keysAt + j * dim), cache_.dtype, dim);
-      work.loadPadded(work.values + j * work.width, element(cache_.data, cache_.dtype, valuesAt + j * dim),
-                      cache_.dtype, dim);
+      float* const key = work.keys + j * work.width;
+      float* const value = work.values + j * work.width;
+      loadCached(key, cache_, {physical, layer_, 0, kvHead, j}, variant_.keyScale);
+      loadCached(value, cache_, {physical, layer_, 1, kvHead, j}, variant_.valueScale);
+      work.pad(key, cache_.headDim);
+      work.pad(value, cache_.headDim);
     }
     const int64_t computed = (keys + kTileColumns - 1) / kTileColumns * kTileColumns;
     std::fill(work.keys + keys * work.width, work.keys + computed * work.width, 0.0f);
@@ -125,6 +127,7 @@ class Job {
     if (count <= 0) return;
     float* weights = work.scores + row * work.blockSize + begin;
     rowKernels().scale(weights, scale_, count);
+    if (variant_.softCap > 0) capScores(weights, count);
     const float largest = std::max(work.largest[row], rowKernels().maximum(weights, count));
     const float shift = largest == kLowest ? 0.0f : largest;
     const float correction = std::exp(work.largest[row] - shift);
@@ -135,12 +138,19 @@ class Job {
                              work.width, count, work.width);
   }
 
+  void capScores(float* scores, int64_t count) const {
+    const float cap = variant_.softCap;
+    for (int64_t j = 0; j < count; ++j) scores[j] = cap * std::tanh(scores[j] / cap);
+  }
+
   void storeOutputs(const Workspace& work, const Tile& tile, int32_t kvHead) const {
     for (int64_t row = 0; row < tile.count * group_; ++row) {
       float* sum = work.sums + row * work.width;
       rowKernels().scale(sum, 1.0f / work.totals[row], out_.dim);
-      void* to = headOf(out_, tile.token + row / group_, kvHead * group_ + row % group_);
-      rowKernels().store(to, out_.dtype, sum, out_.dim);
+      const int64_t token = tile.token + row / group_, head = kvHead * group_ + row % group_;
+      rowKernels().store(headOf(out_, token, head), out_.dtype, sum, out_.dim);
+      if (!variant_.logSumExp) continue;
+      variant_.logSumExp[token * query_.heads + head] = work.largest[row] + std::log(work.totals[row]);
     }
   }
 
@@ -150,6 +160,7 @@ class Job {
   const int32_t layer_;
   const AttentionBatch& batch_;
   const float scale_;
+  const AttentionVariant& variant_;
   const int64_t window_;
   const int64_t group_;
 };
@@ -157,11 +168,11 @@ class Job {
 }  // namespace
 
 void CpuOps::pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
-                            const AttentionBatch& batch, float scale, int32_t window, const AttentionScratch&,
-                            Stream&) {
+                            const AttentionBatch& batch, float scale, const AttentionVariant& variant,
+                            const AttentionScratch&, Stream&) {
   const int64_t group = query.heads / cache.kvHeads;
   const std::vector<Tile> tiles = cutTiles(batch, std::max<int64_t>(1, kRowsPerTile / group));
-  const Job job(out, query, cache, layer, batch, scale, window);
+  const Job job(out, query, cache, layer, batch, scale, variant);
   pool_.parallelFor(tiles.size() * cache.kvHeads, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) job.run(tiles[i / cache.kvHeads], static_cast<int32_t>(i % cache.kvHeads));
   });

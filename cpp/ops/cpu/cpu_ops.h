@@ -36,10 +36,12 @@ class CpuOps final : public Ops {
   void rope(const Heads& query, const Heads& key, const int32_t* positions, const float* inverseFrequencies,
             float magnitude, Stream& stream) override;
   void kvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, const Heads& value, const int64_t* slots,
-               Stream& stream) override;
+               const KvScales& scales, Stream& stream) override;
+  void ropeKvWrite(const KvCacheView& cache, int32_t layer, const RopeWrite& step, Stream& stream) override;
+  void copyBlocks(const BlockCopies& copies, Stream& stream) override;
   void pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
-                      const AttentionBatch& batch, float scale, int32_t window, const AttentionScratch& scratch,
-                      Stream& stream) override;
+                      const AttentionBatch& batch, float scale, const AttentionVariant& variant,
+                      const AttentionScratch& scratch, Stream& stream) override;
   void latentWrite(const LatentCacheView& cache, int32_t layer, const Matrix& rows, const int64_t* slots,
                    Stream& stream) override;
   void latentRead(const Matrix& out, const LatentCacheView& cache, int32_t layer, const int64_t* slots,

@@ -1,6 +1,9 @@
 // The CPU kernels in the order of a stream: done in the call, or by the stream's thread.
 #pragma once
 
+#include <utility>
+#include <vector>
+
 #include "device/cpu_stream.h"
 #include "ops/cpu/cpu_ops.h"
 
@@ -58,14 +61,25 @@ class QueuedOps final : public Ops {
     run(stream, [=, this, &stream] { direct_.rope(query, key, positions, inverseFrequencies, magnitude, stream); });
   }
   void kvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, const Heads& value, const int64_t* slots,
-               Stream& stream) override {
-    run(stream, [=, this, &stream] { direct_.kvWrite(cache, layer, key, value, slots, stream); });
+               const KvScales& scales, Stream& stream) override {
+    run(stream, [=, this, &stream] { direct_.kvWrite(cache, layer, key, value, slots, scales, stream); });
+  }
+  void ropeKvWrite(const KvCacheView& cache, int32_t layer, const RopeWrite& step, Stream& stream) override {
+    run(stream, [=, this, &stream] { direct_.ropeKvWrite(cache, layer, step, stream); });
+  }
+  void copyBlocks(const BlockCopies& copies, Stream& stream) override {
+    const std::vector<BlockCopy> list(copies.copies, copies.copies + copies.count);  // host memory, the caller's
+    run(stream, [=, this, &stream] {
+      BlockCopies own = copies;
+      own.copies = list.data();
+      direct_.copyBlocks(own, stream);
+    });
   }
   void pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
-                      const AttentionBatch& batch, float scale, int32_t window, const AttentionScratch& scratch,
-                      Stream& stream) override {
+                      const AttentionBatch& batch, float scale, const AttentionVariant& variant,
+                      const AttentionScratch& scratch, Stream& stream) override {
     run(stream, [=, this, &stream] {
-      direct_.pagedAttention(out, query, cache, layer, batch, scale, window, scratch, stream);
+      direct_.pagedAttention(out, query, cache, layer, batch, scale, variant, scratch, stream);
     });
   }
   void latentWrite(const LatentCacheView& cache, int32_t layer, const Matrix& rows, const int64_t* slots,

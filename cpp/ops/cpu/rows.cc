@@ -1,8 +1,7 @@
 // Ops that work row by row: norms, add, rope, swiglu.
-#include <cmath>
-
 #include "ops/cpu/access.h"
 #include "ops/cpu/cpu_ops.h"
+#include "ops/cpu/head_rows.h"
 #include "ops/cpu/scratch.h"
 
 namespace octavo {
@@ -16,12 +15,6 @@ const float* loadVector(const Vector& vector, float* space) {
   return space;
 }
 
-/** row = row / sqrt(mean(row²) + epsilon) · weight. */
-void normalize(float* row, const float* weight, int64_t count, float epsilon) {
-  const float mean = rowKernels().sumOfSquares(row, count) / static_cast<float>(count);
-  rowKernels().scaleByWeight(row, 1.0f / std::sqrt(mean + epsilon), weight, count);
-}
-
 }  // namespace
 
 void CpuOps::rmsNorm(const Matrix& out, const Matrix& x, const Vector& weight, float epsilon, Stream&) {
@@ -30,7 +23,7 @@ void CpuOps::rmsNorm(const Matrix& out, const Matrix& x, const Vector& weight, f
     float* row = scratch(ScratchUse::kInput, x.columns);
     for (int64_t r = begin; r < end; ++r) {
       loadRow(row, x, r);
-      normalize(row, factors, x.columns, epsilon);
+      normalizeRow(row, factors, x.columns, epsilon);
       storeRow(out, r, row);
     }
   });
@@ -48,7 +41,7 @@ void CpuOps::addRmsNorm(const Matrix& out, const Matrix& residual, const Matrix&
       rowKernels().add(sum, row, x.columns);
       storeRow(residual, r, sum);
       loadRow(sum, residual, r);  // as rounded
-      normalize(sum, factors, x.columns, epsilon);
+      normalizeRow(sum, factors, x.columns, epsilon);
       storeRow(out, r, sum);
     }
   });
@@ -74,7 +67,7 @@ void CpuOps::headNorm(const Heads& heads, const Vector& weight, float epsilon, S
     for (int64_t t = begin; t < end; ++t) {
       for (int64_t h = 0; h < heads.heads; ++h) {
         rowKernels().load(row, headOf(heads, t, h), heads.dtype, heads.dim);
-        normalize(row, factors, heads.dim, epsilon);
+        normalizeRow(row, factors, heads.dim, epsilon);
         rowKernels().store(headOf(heads, t, h), heads.dtype, row, heads.dim);
       }
     }
@@ -104,11 +97,7 @@ void CpuOps::rope(const Heads& query, const Heads& key, const int32_t* positions
     float* sines = cosines + half;
     float* row = scratch(ScratchUse::kInput, query.dim);
     for (int64_t t = begin; t < end; ++t) {
-      for (int64_t i = 0; i < half; ++i) {
-        const float angle = static_cast<float>(positions[t]) * inverseFrequencies[i];
-        cosines[i] = std::cos(angle) * magnitude;
-        sines[i] = std::sin(angle) * magnitude;
-      }
+      setRotation(cosines, sines, positions[t], inverseFrequencies, magnitude, half);
       rotateHeads(query, t, cosines, sines, row);
       rotateHeads(key, t, cosines, sines, row);
     }
