@@ -2,6 +2,7 @@
 import './polyfill.js'
 import { memoryAudit, type MemoryAudit } from './audit.js'
 import { fromNative, OctavoError } from './errors.js'
+import { graphReport, type GraphReport } from './graphs.js'
 import { embeddedModel, loadEngine, planEngine } from './load.js'
 import { memoryReport, type MemoryReport } from './memory.js'
 import type { Model } from './model.js'
@@ -296,6 +297,24 @@ export class Engine {
   leaks(): LeakReport {
     this.#state.assertOpen()
     return buildLeaks(this.#state.native.leaks())
+  }
+
+  /**
+   * The decode steps that were recorded (option `graphs`): sizes, what the driver took for them, how often each was
+   * replayed. Throws OCTAVO_DISPOSED.
+   *
+   * @example
+   * ```ts
+   * import { Engine } from 'octavo'
+   * await using engine = await Engine.load(undefined, { graphs: true, maxSequences: 4 })
+   * using session = engine.createSession()
+   * await session.generate('Tom had a red ball', { maxNewTokens: 20 }).result
+   * for (const { sequences, replays } of engine.graphs().buckets) console.log(sequences, replays)
+   * ```
+   */
+  graphs(): GraphReport {
+    this.#state.assertOpen()
+    return graphReport(this.#state.native.graphs())
   }
 
   /**

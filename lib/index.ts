@@ -6,6 +6,7 @@
  */
 import './polyfill.js'
 
+export type { GraphBucket, GraphReport } from './graphs.js'
 export { Engine, type LogitsOptions, type MemoryReportOptions } from './engine.js'
 export type { HostEvent, HostMemory } from './host.js'
 export type { AuditRegion, MemoryAudit } from './audit.js'

@@ -53,6 +53,7 @@ function nativeOptions(settings: EngineSettings, totalBytes: () => number): Nati
     admission,
     targetInterTokenMs,
     overlap,
+    graphs,
     prefix,
     pinnedBytes,
   } = settings
@@ -66,6 +67,7 @@ function nativeOptions(settings: EngineSettings, totalBytes: () => number): Nati
     admission,
     ...(targetInterTokenMs !== null && { targetInterTokenMs }),
     overlap,
+    graphs,
     ...(prefix !== null && { prefix }),
     memoryLimit: limitBytes(settings.limit, totalBytes),
     kvBytes: settings.kvBytes ?? 0,

@@ -114,6 +114,14 @@ export interface NativeWeightManifest {
   dummySeed?: number
 }
 
+/** Mirrors GraphReport of cpp/engine/decode_graphs.h. */
+export interface NativeGraphs {
+  enabled: boolean
+  buckets: { sequences: number; nodes: number; bytes: number; replays: number; problem: string }[]
+  fallbacks: number
+  captureMs: number
+}
+
 /** Mirrors PrefixOptions of cpp/kv/prefix_cache.h; absent: nothing is found or kept. */
 export interface NativePrefixOptions {
   eviction: 'lru-2' | 'lru'
@@ -152,6 +160,7 @@ export interface NativeEngineOptions {
   targetInterTokenMs?: number
   prefix?: NativePrefixOptions
   overlap?: boolean
+  graphs?: boolean
   memoryLimit: number
   kvBytes: number
   trace?: NativeTraceOptions
@@ -162,6 +171,7 @@ export interface NativeEngineOptions {
     failAllocation?: number
     failChunk?: number
     failStep?: number
+    failGraph?: number
     stepMicroseconds?: number
     warmUp?: boolean
     contextGrowth?: number
@@ -400,6 +410,7 @@ export interface NativeEngine {
   clearPrefixCache(): void
   /** Moves KV blocks together between steps and gives free pages back; settles when that is done. */
   compact(): Promise<void>
+  graphs(): NativeGraphs
   submit(session: number, request: NativeRequest): number
   cancel(request: number): void
   grant(request: number, tokens: number): void

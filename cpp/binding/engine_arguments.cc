@@ -33,6 +33,7 @@ EngineTesting readTesting(const Fields& testing) {
   if (testing.has("kvPages")) read.kvPages = testing.size("kvPages");
   if (testing.has("kvPagesUntil")) read.kvPagesUntil = testing.size("kvPagesUntil");
   if (testing.has("inelasticKv")) read.inelasticKv = testing.flag("inelasticKv");
+  if (testing.has("failGraph")) read.failGraph = testing.int32("failGraph");
   if (testing.has("pinnedSpare")) read.pinnedSpare = testing.size("pinnedSpare");
   if (testing.has("checkSteps")) read.checkSteps = testing.size("checkSteps");
   if (testing.has("neverPlan")) read.neverPlan = testing.flag("neverPlan");
@@ -84,6 +85,7 @@ EngineOptions readOptions(const Fields& options) {
   if (options.has("targetInterTokenMs")) {
     read.targetInterToken = static_cast<int64_t>(options.number("targetInterTokenMs", 0, 3.6e6) * 1e6);
   }
+  if (options.has("graphs")) read.graphs = options.flag("graphs");
   if (options.has("overlap")) read.overlap = options.flag("overlap");
   if (options.has("prefix")) read.prefix = readPrefix(options.fields("prefix"));
   if (options.has("kvDType")) read.kvDType = options.dtype("kvDType");

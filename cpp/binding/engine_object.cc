@@ -119,6 +119,10 @@ Napi::Value snapshot(EngineHandle& handle, const Napi::CallbackInfo& info) {
   return made;
 }
 
+Napi::Value graphs(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  return makeGraphs(info.Env(), handle.engine().graphs());
+}
+
 Napi::Value setTraceLevel(EngineHandle& handle, const Napi::CallbackInfo& info) {
   handle.engine().setTraceLevel(readTraceLevel(info[0]));
   return info.Env().Undefined();
@@ -188,7 +192,7 @@ Napi::Function defineEngineClass(Napi::Env env) {
       method("advanceClock", call<advanceClock>),   method("plantViolation", call<plantViolation>),
       method("compact", call<compact>),             method("submit", call<submit>),
       method("cancel", call<cancel>),               method("grant", call<grant>),
-      method("report", call<report>),
+      method("graphs", call<graphs>),               method("report", call<report>),
       method("plan", call<plan>),                   method("check", call<check>),
       method("audit", call<audit>),                 method("pollHost", call<pollHost>),
       method("snapshot", call<snapshot>),           method("setTraceLevel", call<setTraceLevel>),

@@ -91,6 +91,25 @@ Napi::Object makeBatch(Napi::Env env, const BatchReport& batch) {
   return made;
 }
 
+Napi::Object makeGraphs(Napi::Env env, const GraphReport& report) {
+  Napi::Array buckets = Napi::Array::New(env);
+  for (const GraphBucket& bucket : report.buckets) {
+    Napi::Object made = Napi::Object::New(env);
+    made.Set("sequences", bucket.sequences);
+    made.Set("nodes", static_cast<double>(bucket.nodes));
+    made.Set("bytes", static_cast<double>(bucket.bytes));
+    made.Set("replays", static_cast<double>(bucket.replays));
+    made.Set("problem", bucket.problem);
+    buckets.Set(buckets.Length(), made);
+  }
+  Napi::Object made = Napi::Object::New(env);
+  made.Set("enabled", report.enabled);
+  made.Set("buckets", buckets);
+  made.Set("fallbacks", static_cast<double>(report.fallbacks));
+  made.Set("captureMs", static_cast<double>(report.captureNanoseconds) / 1e6);
+  return made;
+}
+
 Napi::Object makeReport(Napi::Env env, const EngineReport& report) {
   Napi::Object made = Napi::Object::New(env);
   Napi::Array lines = Napi::Array::New(env);

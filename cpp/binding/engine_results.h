@@ -19,5 +19,6 @@ napi_value makeEvents(napi_env env, EngineEvents events);
 /** NativeReport. */
 Napi::Object makeReport(Napi::Env env, const EngineReport& report);
 Napi::Object makeBatch(Napi::Env env, const BatchReport& batch);
+Napi::Object makeGraphs(Napi::Env env, const GraphReport& report);
 
 }  // namespace octavo

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "device/cpu_graph.h"
 #include "device/cpu_stream.h"
 #include "device/host_limits.h"
 #include "device/host_memory.h"
@@ -90,6 +91,10 @@ std::unique_ptr<Stream> CpuDevice::createConcurrentStream() {
 }
 
 std::unique_ptr<Event> CpuDevice::createEvent() { return std::make_unique<CpuEvent>(objects()); }
+
+std::unique_ptr<Graph> CpuDevice::capture(Stream& stream, const std::function<void()>& record) {
+  return captureOnCpu(objects(), cpuStream(stream), record);
+}
 
 void CpuDevice::copy(void* to, const void* from, size_t bytes, CopyKind, Stream& stream) {
   if (bytes > 0) cpuStream(stream).run([=] { std::memmove(to, from, bytes); });

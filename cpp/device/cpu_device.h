@@ -35,6 +35,7 @@ class CpuDevice final : public Device {
   std::unique_ptr<Stream> createStream() override;
   std::unique_ptr<Stream> createConcurrentStream() override;
   std::unique_ptr<Event> createEvent() override;
+  std::unique_ptr<Graph> capture(Stream& stream, const std::function<void()>& record) override;
   void copy(void* to, const void* from, size_t bytes, CopyKind kind, Stream& stream) override;
   void fill(void* to, uint8_t value, size_t bytes, Stream& stream) override;
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "device/device.h"
 #include "device/work_queue.h"
@@ -18,18 +20,25 @@ class CpuStream final : public Stream {
 
   void synchronize() override;
 
-  /** Does `work`, at once or in its turn: it may point to nothing that ends with the call. */
+  /** Does `work`, at once or in its turn, or records it: it may point to nothing that ends with the call. */
   template <typename Work>
   void run(Work&& work) {
-    if (queue_) queue_->push(std::forward<Work>(work));
+    if (captured_) captured_->push_back(std::forward<Work>(work));
+    else if (queue_) queue_->push(std::forward<Work>(work));
     else work();
   }
+
+  /** From now on work is recorded. Throws kDeviceFailed where it is already. */
+  void beginCapture();
+  /** What was recorded. */
+  std::vector<WorkQueue::Work> endCapture();
 
   const std::shared_ptr<WorkQueue>& queue() const { return queue_; }
 
  private:
   CountedObject counted_;
   std::shared_ptr<WorkQueue> queue_;
+  std::optional<std::vector<WorkQueue::Work>> captured_;
 };
 
 class CpuEvent final : public Event {

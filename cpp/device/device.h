@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "device/address_range.h"
+#include "device/graph.h"
 #include "device/object_counts.h"
 
 namespace octavo {
@@ -81,6 +83,13 @@ class Device {
    */
   virtual std::unique_ptr<Stream> createConcurrentStream() { return createStream(); }
   virtual std::unique_ptr<Event> createEvent() = 0;
+
+  /**
+   * What `record` enqueues on `stream` is recorded, not done. It may neither wait nor ask how far the device is, take
+   * no memory, and use no other stream; arguments and addresses stay as they are. Throws kDeviceFailed naming the rule
+   * that was broken, and what `record` throws; the stream then works as before.
+   */
+  virtual std::unique_ptr<Graph> capture(Stream& stream, const std::function<void()>& record) = 0;
 
   /** Stream-ordered. Asynchronous when the host side is pinned. */
   virtual void copy(void* to, const void* from, size_t bytes, CopyKind kind, Stream& stream) = 0;

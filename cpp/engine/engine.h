@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "engine/batch_sizer.h"
+#include "engine/decode_graphs.h"
 #include "engine/events.h"
 #include "engine/session_options.h"
 #include "engine/step_times.h"
@@ -30,6 +31,7 @@ struct EngineTesting {
   uint64_t failChunk = 0;         // reading this chunk of the weights fails
   uint64_t failStep = 0;          // this step fails as if the device reported an error
   int32_t stepMicroseconds = 0;   // every step takes this long at least
+  int32_t failGraph = 0;          // the graph of so many sequences cannot be captured
   bool warmUp = false;            // the CPU too runs its kernels before the load ends
   std::string hostRoot;           // where /proc and control groups are read, by pollHost alone; empty: "/", by a thread
   size_t contextGrowth = 0;       // with warmUp: bytes that the CPU then claims for a context
@@ -60,6 +62,7 @@ struct EngineOptions {
   int64_t targetInterToken = 0;   // nanoseconds of a step in which somebody decodes; 0: as long as it takes
   PrefixOptions prefix;           // what is found of other sessions' KV, and kept of those that ended
   bool overlap = false;           // a step is planned and launched while the one before it runs
+  bool graphs = false;            // steps of decodes alone are recorded before serving, and replayed
   std::optional<DType> kvDType;   // absent: the activations'; on the CPU fp8_e4m3 and int8 too
   size_t memoryLimit = 0;         // bytes the device may hold for us, everything included
   size_t kvBytes = 0;             // 0: what the limit leaves, at most maxSequences · context; on the CPU also at
@@ -237,6 +240,8 @@ class Engine {
   /** Moves out everything produced since the last call. */
   EngineEvents drain();
   EngineReport report() const;
+  /** What was recorded of decode steps, and what it is used for. Throws kDisposed. */
+  GraphReport graphs() const;
   EngineSnapshot snapshot();
   /** Throws kInvalidArgument, kOutOfMemory, and kIoFailed when the spill file cannot be made. */
   void setTraceLevel(int level);

@@ -94,6 +94,7 @@ void addFixedItems(MemoryPlan& plan, const ModelSpec& spec, const WeightManifest
       Decoder::linearScratchBytes(codedShapes(manifest), plan.dtype, plan.batch, plan.target.onHost);
   if (products > 0) addItem(plan, Region::kGraph, "linear.scratch", products);
   addItem(plan, Region::kGraph, "batch.input", BatchInput::plannedBytes(plan.batch));
+  if (plan.batch.graphs) addItem(plan, Region::kGraph, "graphs.table", BatchInput::tableBytes(plan.batch));
   addItem(plan, Region::kPinned, "batch.upload", BatchInput::pinnedBytes(plan.batch));
   addItem(plan, Region::kPinned, "scores", plan.stagingBytes);
 }

@@ -68,6 +68,7 @@ BatchLimits batchLimits(bool onHost, const ModelSpec& spec, const EngineOptions&
   limits.maxTokens = static_cast<int32_t>(std::min<int64_t>(tokens, most));
   limits.maxBlocksPerSequence = (spec.contextLength + options.blockSize - 1) / options.blockSize;
   limits.stepsAtOnce = options.overlap ? 2 : 1;
+  limits.graphs = options.graphs;
   limits.maxLogitRows = std::max(limits.maxSequences, std::min(limits.maxTokens, kScoreRows));
   return limits;
 }

@@ -33,6 +33,12 @@ EngineReport Engine::report() const {
   return lockedReport();
 }
 
+GraphReport Engine::graphs() const {
+  const std::lock_guard lock(state_->mutex);
+  state_->requireOpen();
+  return state_->runner->graphs();
+}
+
 EngineReport Engine::lockedReport() const {
   EngineReport report;
   report.lines = state_->allocator->ledger().lines();

@@ -25,6 +25,7 @@ StepRunner::StepRunner(DeviceAllocator& allocator, const ModelSpec& spec, const 
       decoder_(allocator, spec, weights, plan.dtype, plan.batch),
       sampler_(allocator, spec, plan.batch.maxSequences, plan.historyEntries, plan.batch.stepsAtOnce),
       staging_(allocator.allocate(Region::kPinned, plan.stagingBytes, kEngine, "scores")) {
+  if (limits_.graphs) graphs_.emplace(device_, decoder_, limits_);
   for (int32_t turn = 0; limits_.stepsAtOnce > 1 && turn < limits_.stepsAtOnce; ++turn) {
     done_.push_back(device_.createEvent());
   }
@@ -75,10 +76,24 @@ void StepRunner::flushCopies() {
   copies_.clear();
 }
 
+void StepRunner::captureGraphs(int32_t failing) {
+  if (!graphs_) return;
+  const int32_t* const sampled = limits_.stepsAtOnce > 1 ? sampler_.deviceTokens() : nullptr;
+  graphs_->capture(cache_.view(), *stream_, sampled, failing);
+}
+
+/** The logits of the sealed step, not computed yet. */
+Matrix StepRunner::forward() {
+  if (graphs_) {
+    if (const std::optional<Matrix> logits = graphs_->replay(batch_, *stream_)) return *logits;
+  }
+  return decoder_.forward(batch_, cache_.view(), *stream_, sampler_.deviceTokens());
+}
+
 void StepRunner::launch() {
   const size_t turn = nextTurn_;
   nextTurn_ = (nextTurn_ + 1) % static_cast<size_t>(limits_.stepsAtOnce);
-  const Matrix logits = decoder_.forward(batch_, cache_.view(), *stream_, sampler_.deviceTokens());
+  const Matrix logits = forward();
   if (sampler_.rows() > 0) sampler_.run(logits, turn, *stream_);
   if (!done_.empty()) done_[turn]->record(*stream_);
   launched_.push_back({logits, sampler_.rows(), std::exchange(scores_, {}), turn});

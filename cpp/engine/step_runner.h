@@ -3,8 +3,10 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "engine/decode_graphs.h"
 #include "engine/memory_plan.h"
 #include "engine/step_plan.h"
 #include "engine/step_sampler.h"
@@ -41,6 +43,11 @@ class StepRunner {
   /** Waits until the device has done all it was given. Throws kDeviceFailed. */
   void synchronize() { stream_->synchronize(); }
 
+  /** Records the decodes of every batch size, of a plan with graphs; see DecodeGraphs::capture. */
+  void captureGraphs(int32_t failing);
+  /** Of a plan without graphs: not enabled. May be called by any thread. */
+  GraphReport graphs() const { return graphs_ ? graphs_->report() : GraphReport(); }
+
   /** Enqueues the sealed step. Throws kDeviceFailed. */
   void launch();
   /** Blocks until the first step that was launched and not waited for is done. Throws kDeviceFailed. */
@@ -61,6 +68,7 @@ class StepRunner {
     std::vector<Score> scores;
     size_t turn = 0;
   };
+  Matrix forward();
   void copyScores(Launched& step);
   void flushCopies();
 
@@ -70,6 +78,7 @@ class StepRunner {
   int32_t vocabulary_;
   std::unique_ptr<Stream> stream_;
   Decoder decoder_;
+  std::optional<DecodeGraphs> graphs_;
   StepSampler sampler_;
   Allocation staging_;  // pinned; scored logits pass through it
   std::vector<BlockCopy> copies_;

@@ -71,8 +71,10 @@ void Engine::State::takeStepMemory() {
 void Engine::State::measureContext(const WeightManifest& manifest) {
   contextBytes = plan.contextBytes;
   Device& device = allocator->device();
-  if (device.sharesHostMemory() && !options.testing.warmUp) return;
-  warmUp();
+  const bool warms = !device.sharesHostMemory() || options.testing.warmUp;
+  if (warms) warmUp();
+  runner->captureGraphs(options.testing.failGraph);
+  if (!warms) return;
   device.synchronize();
   if (device.sharesHostMemory()) {  // whatever else the process holds is not the engine's
     contextBytes += options.testing.contextGrowth;
@@ -93,6 +95,7 @@ void Engine::State::measureContext(const WeightManifest& manifest) {
   cache.reset();
   setLimits(plan.items);
   takeStepMemory();
+  runner->captureGraphs(options.testing.failGraph);
 }
 
 }  // namespace octavo

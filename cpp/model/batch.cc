@@ -87,4 +87,17 @@ Batch Batch::build(const std::vector<BatchSequence>& sequences, int32_t blockSiz
   return batch;
 }
 
+void Batch::padTo(int32_t sequences) {
+  const auto size = static_cast<size_t>(sequences);
+  tokens.resize(size, 0);
+  positions.resize(size, 0);
+  slots.resize(size, -1);
+  contextLength.resize(size, 0);
+  blockTable.resize(size * static_cast<size_t>(tableStride), -1);
+  for (auto row = static_cast<int32_t>(logitRows.size()); row < sequences; ++row) {
+    logitRows.push_back(row);
+    queryStart.push_back(row + 1);
+  }
+}
+
 }  // namespace octavo

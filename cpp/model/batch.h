@@ -22,6 +22,7 @@ struct BatchSequence {
 struct BatchLimits {
   int32_t maxTokens = 0, maxSequences = 0, maxBlocksPerSequence = 0, maxLogitRows = 0;
   int32_t stepsAtOnce = 1;  // under way together: each has its own place in the pinned buffers
+  bool graphs = false;      // decodes of fixed size are recorded: their block tables have a place of their own
 };
 
 /** Host arrays of a batch, laid out as they are uploaded. */
@@ -38,6 +39,12 @@ struct Batch {
 
   /** Throws kInternal when a limit is passed or a block table is too short. */
   static Batch build(const std::vector<BatchSequence>& sequences, int32_t blockSize, const BatchLimits& limits);
+
+  /**
+   * Decodes alone: as many sequences more as make it `sequences`, without context: they read and write no KV, and what
+   * is in their rows means nothing.
+   */
+  void padTo(int32_t sequences);
 };
 
 }  // namespace octavo

@@ -6,13 +6,12 @@
 
 namespace octavo {
 
-namespace {
-
-constexpr Owner kEngine{OwnerKind::kEngine, 0};
-
-/** Byte offsets of a batch's arrays, each aligned to 16; exactly as large as the batch at hand. */
+/**
+ * Byte offsets of a batch's arrays, each aligned to 16; exactly as large as the batch at hand. The table is the last, so
+ * that the others are where they are however wide it is.
+ */
 struct InputLayout {
-  size_t slots, tokens, positions, logitRows, queryStart, contextLength, blockTable, bytes;
+  size_t tableStride, slots, tokens, positions, logitRows, queryStart, contextLength, blockTable, bytes;
 
   static InputLayout of(size_t tokens, size_t sequences, size_t logitRows, size_t tableEntries) {
     size_t at = 0;
@@ -22,6 +21,7 @@ struct InputLayout {
       return place;
     };
     InputLayout layout;
+    layout.tableStride = take(sizeof(int32_t));
     layout.slots = take(tokens * sizeof(int64_t));
     layout.tokens = take(tokens * sizeof(int32_t));
     layout.positions = take(tokens * sizeof(int32_t));
@@ -34,9 +34,17 @@ struct InputLayout {
   }
 };
 
+namespace {
+
+constexpr Owner kEngine{OwnerKind::kEngine, 0};
+
 template <typename T>
 void put(void* image, size_t offset, const std::vector<T>& values) {
   if (!values.empty()) std::memcpy(static_cast<char*>(image) + offset, values.data(), values.size() * sizeof(T));
+}
+
+void put(void* image, size_t offset, int32_t value) {
+  std::memcpy(static_cast<char*>(image) + offset, &value, sizeof value);
 }
 
 void checkBatch(const Batch& batch, const BatchLimits& limits) {
@@ -74,14 +82,22 @@ size_t BatchInput::pinnedBytes(const BatchLimits& limits) {
 BatchInput::BatchInput(DeviceAllocator& allocator, const BatchLimits& limits) : limits_(limits) {
   memory_ = allocator.allocate(Region::kGraph, plannedBytes(limits), kEngine, "batch.input");
   images_ = allocator.allocate(Region::kPinned, pinnedBytes(limits), kEngine, "batch.upload");
+  if (limits.graphs) table_ = allocator.allocate(Region::kGraph, tableBytes(limits), kEngine, "graphs.table");
+}
+
+size_t BatchInput::tableBytes(const BatchLimits& limits) {
+  if (!limits.graphs) return 0;
+  return static_cast<size_t>(limits.maxSequences) * static_cast<size_t>(limits.maxBlocksPerSequence) * sizeof(int32_t);
 }
 
 DeviceBatch BatchInput::upload(const Batch& batch, Device& device, Stream& stream) {
   checkBatch(batch, limits_);
-  const InputLayout layout = InputLayout::of(batch.tokens.size(), batch.contextLength.size(), batch.logitRows.size(),
-                                             batch.blockTable.size());
+  const size_t sequences = batch.contextLength.size();
+  const InputLayout layout =
+      InputLayout::of(batch.tokens.size(), sequences, batch.logitRows.size(), batch.blockTable.size());
   char* const image = static_cast<char*>(images_.data()) + static_cast<size_t>(next_) * plannedBytes(limits_);
   next_ = (next_ + 1) % limits_.stepsAtOnce;
+  put(image, layout.tableStride, batch.tableStride);
   put(image, layout.slots, batch.slots);
   put(image, layout.tokens, batch.tokens);
   put(image, layout.positions, batch.positions);
@@ -91,23 +107,42 @@ DeviceBatch BatchInput::upload(const Batch& batch, Device& device, Stream& strea
   put(image, layout.blockTable, batch.blockTable);
   device.copy(memory_.data(), image, layout.bytes, CopyKind::kHostToDevice, stream);
 
-  const auto at = [this](size_t offset) {
-    return reinterpret_cast<int32_t*>(static_cast<char*>(memory_.data()) + offset);
-  };
-  DeviceBatch uploaded;
-  uploaded.slots = reinterpret_cast<const int64_t*>(at(layout.slots));
-  uploaded.tokens = at(layout.tokens);
-  uploaded.positions = at(layout.positions);
-  uploaded.logitRows = at(layout.logitRows);
-  uploaded.attention = {static_cast<int32_t>(batch.contextLength.size()),
+  DeviceBatch uploaded = placed(layout);
+  uploaded.attention = {static_cast<int32_t>(sequences),
                         static_cast<int32_t>(batch.tokens.size()),
-                        at(layout.queryStart),
-                        at(layout.contextLength),
-                        at(layout.blockTable),
+                        at<int32_t>(layout.queryStart),
+                        at<int32_t>(layout.contextLength),
+                        at<int32_t>(layout.blockTable),
                         batch.tableStride,
                         batch.maxQueryLength,
                         batch.maxContextLength};
   return uploaded;
+}
+
+DeviceBatch BatchInput::decodes(int32_t sequences, int32_t mostContext, Ops& ops, Stream& stream) {
+  const auto rows = static_cast<size_t>(sequences);
+  const InputLayout layout = InputLayout::of(rows, rows, rows, 0);
+  auto* const table = static_cast<int32_t*>(table_.data());
+  const int32_t width = limits_.maxBlocksPerSequence;
+  ops.widenRows(table, width, at<int32_t>(layout.blockTable), at<int32_t>(layout.tableStride), sequences, stream);
+  DeviceBatch batch = placed(layout);
+  batch.attention = {sequences, sequences,   at<int32_t>(layout.queryStart), at<int32_t>(layout.contextLength),
+                     table,     width,       1,                              mostContext};
+  return batch;
+}
+
+template <typename T>
+T* BatchInput::at(size_t offset) const {
+  return reinterpret_cast<T*>(static_cast<char*>(memory_.data()) + offset);
+}
+
+DeviceBatch BatchInput::placed(const InputLayout& layout) const {
+  DeviceBatch batch;
+  batch.slots = at<int64_t>(layout.slots);
+  batch.tokens = at<int32_t>(layout.tokens);
+  batch.positions = at<int32_t>(layout.positions);
+  batch.logitRows = at<int32_t>(layout.logitRows);
+  return batch;
 }
 
 }  // namespace octavo

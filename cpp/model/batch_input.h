@@ -3,8 +3,11 @@
 
 #include "memory/allocator.h"
 #include "model/batch.h"
+#include "ops/ops.h"
 
 namespace octavo {
+
+struct InputLayout;
 
 /** Pointers into the device buffer. */
 struct DeviceBatch {
@@ -30,11 +33,23 @@ class BatchInput {
    * image is overwritten. Throws kInternal.
    */
   DeviceBatch upload(const Batch& batch, Device& device, Stream& stream);
+  /** Of the table of decodes that are recorded, before the allocator rounds it; 0 without graphs. */
+  static size_t tableBytes(const BatchLimits& limits);
+  /**
+   * Where so many decodes lie that were padded to that number (Batch::padTo) and uploaded, whatever their contexts: up to
+   * `mostContext`. Enqueues what brings their block tables to a place that does not depend on how wide they are.
+   */
+  DeviceBatch decodes(int32_t sequences, int32_t mostContext, Ops& ops, Stream& stream);
 
  private:
+  template <typename T>
+  T* at(size_t offset) const;
+  DeviceBatch placed(const InputLayout& layout) const;
+
   BatchLimits limits_;
   Allocation memory_;
   Allocation images_;
+  Allocation table_;  // [maxSequences, maxBlocksPerSequence], with graphs
   int32_t next_ = 0;  // image
 };
 

@@ -16,6 +16,8 @@ struct Decoder::State {
         const BatchLimits& limits);
 
   Matrix forward(const Batch& batch, const KvCacheView& cache, Stream& stream, const int32_t* sampled);
+  Matrix decode(int32_t sequences, const KvCacheView& cache, Stream& stream, const int32_t* sampled);
+  void upload(const Batch& batch, Stream& stream) { input_.upload(batch, device_, stream); }
 
  private:
   /** One step on its stream: the arguments that every phase needs. */
@@ -29,6 +31,8 @@ struct Decoder::State {
 
   Matrix matrix(size_t offset, int64_t rows, int64_t columns, DType dtype) const;
   void checkCache(const KvCacheView& cache) const;
+  Matrix compute(const DeviceBatch& batch, int64_t logitRows, const KvCacheView& cache, Stream& stream,
+                 const int32_t* sampled);
   void normInput(const Step& step, size_t layer);
   void attention(const Step& step, size_t layer);
   void mlp(const Step& step, size_t layer);
@@ -109,22 +113,32 @@ void Decoder::State::checkCache(const KvCacheView& cache) const {
 Matrix Decoder::State::forward(const Batch& batch, const KvCacheView& cache, Stream& stream, const int32_t* sampled) {
   checkCache(cache);
   const DeviceBatch uploaded = input_.upload(batch, device_, stream);
-  const auto tokens = static_cast<int64_t>(batch.tokens.size());
-  const Step step{uploaded,
+  return compute(uploaded, static_cast<int64_t>(batch.logitRows.size()), cache, stream, batch.resolves ? sampled : nullptr);
+}
+
+Matrix Decoder::State::decode(int32_t sequences, const KvCacheView& cache, Stream& stream, const int32_t* sampled) {
+  checkCache(cache);
+  return compute(input_.decodes(sequences, spec_.contextLength, ops_, stream), sequences, cache, stream, sampled);
+}
+
+Matrix Decoder::State::compute(const DeviceBatch& batch, int64_t logitRows, const KvCacheView& cache, Stream& stream,
+                               const int32_t* sampled) {
+  const int64_t tokens = batch.attention.tokens;
+  const Step step{batch,
                   cache,
                   stream,
                   tokens,
                   matrix(plan_.residual, tokens, spec_.hiddenSize, dtype_),
                   matrix(plan_.hidden, tokens, spec_.hiddenSize, dtype_)};
-  if (sampled && batch.resolves) ops_.resolveTokens(uploaded.tokens, tokens, sampled, stream);
-  ops_.embedding(step.residual, uploaded.tokens, embedding_, stream);
+  if (sampled) ops_.resolveTokens(batch.tokens, tokens, sampled, stream);
+  ops_.embedding(step.residual, batch.tokens, embedding_, stream);
   for (size_t layer = 0; layer < layers_.size(); ++layer) {
     normInput(step, layer);
     attention(step, layer);
     ops_.addRmsNorm(step.hidden, step.residual, step.hidden, layers_[layer].mlpNorm, spec_.normEpsilon, stream);
     mlp(step, layer);
   }
-  return head(step, static_cast<int64_t>(batch.logitRows.size()));
+  return head(step, logitRows);
 }
 
 /** hidden: in, what the layer below adds to the residual; out, the normed input of attention. */
@@ -209,7 +223,8 @@ size_t Decoder::constantBytes(const ModelSpec& spec) { return RopeConstants::pla
 
 size_t Decoder::plannedBytes(const ModelSpec& spec, DType dtype, const BatchLimits& limits) {
   return constantBytes(spec) + DeviceAllocator::rounded(ActivationPlan::of(spec, dtype, limits).bytes) +
-         DeviceAllocator::rounded(BatchInput::plannedBytes(limits));
+         DeviceAllocator::rounded(BatchInput::plannedBytes(limits)) +
+         DeviceAllocator::rounded(BatchInput::tableBytes(limits));
 }
 
 size_t Decoder::scratchBytes(const ModelSpec& spec, DType dtype, const BatchLimits& limits, bool onHost) {
@@ -232,6 +247,12 @@ size_t Decoder::linearScratchBytes(const std::vector<CodedShape>& weights, DType
     most = std::max(most, LinearScratchLayout(dtype, tokens, weight.rows, weight.columns, weight.scaling).bytes);
   }
   return most;
+}
+
+void Decoder::upload(const Batch& batch, Stream& stream) { state_->upload(batch, stream); }
+
+Matrix Decoder::decode(int32_t sequences, const KvCacheView& cache, Stream& stream, const int32_t* sampled) {
+  return state_->decode(sequences, cache, stream, sampled);
 }
 
 Matrix Decoder::forward(const Batch& batch, const KvCacheView& cache, Stream& stream, const int32_t* sampled) {

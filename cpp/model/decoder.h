@@ -41,6 +41,14 @@ class Decoder {
    */
   Matrix forward(const Batch& batch, const KvCacheView& cache, Stream& stream, const int32_t* sampled = nullptr);
 
+  /**
+   * The same in two parts, for decodes alone in a batch that was padded to `sequences` (Batch::padTo): `upload` brings it
+   * to the device, `decode` computes what lies there. What `decode` enqueues depends on `sequences` alone, so that it
+   * can be recorded once and replayed. Of a decoder whose limits have `graphs`.
+   */
+  void upload(const Batch& batch, Stream& stream);
+  Matrix decode(int32_t sequences, const KvCacheView& cache, Stream& stream, const int32_t* sampled);
+
  private:
   struct State;
   std::unique_ptr<State> state_;

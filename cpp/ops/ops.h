@@ -36,6 +36,13 @@ class Ops {
   /** out[r] = from[rows[r]]; rows: int32 [out.rows] in device memory. */
   virtual void gatherRows(const Matrix& out, const Matrix& from, const int32_t* rows, Stream& stream) = 0;
 
+  /**
+   * out[r · outStride + c] = from[r · stride + c], c < stride: rows of a table whose width is known to the device
+   * alone, as a captured graph needs it. stride: one int32 in device memory, at most outStride; the rest of out stays.
+   */
+  virtual void widenRows(int32_t* out, int32_t outStride, const int32_t* from, const int32_t* stride, int32_t rows,
+                         Stream& stream) = 0;
+
   /** out = x / sqrt(mean(x²) + epsilon) * weight, over columns. out may be x. */
   virtual void rmsNorm(const Matrix& out, const Matrix& x, const Vector& weight, float epsilon,
                        Stream& stream) = 0;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "cuda/device/build_architectures.h"
 #include "cuda/device/cuda_check.h"
+#include "cuda/device/cuda_graph.h"
 #include "cuda/device/cuda_ops.h"
 #include "cuda/device/cuda_status.h"
 #include "cuda/device/cuda_stream.h"
@@ -58,6 +59,9 @@ class CudaDevice final : public Device {
   void freePinnedRaw(void* pointer, size_t bytes) noexcept override;
   std::unique_ptr<Stream> createStream() override { return std::make_unique<CudaStream>(index_, objects()); }
   std::unique_ptr<Event> createEvent() override { return std::make_unique<CudaEvent>(index_, objects()); }
+  std::unique_ptr<Graph> capture(Stream& stream, const std::function<void()>& record) override {
+    return captureGraph(index_, objects(), static_cast<CudaStream&>(stream), record);
+  }
   void copy(void* to, const void* from, size_t bytes, CopyKind kind, Stream& stream) override;
   void fill(void* to, uint8_t value, size_t bytes, Stream& stream) override;
   void synchronize() override;

@@ -57,6 +57,12 @@ void CudaOps::gatherRows(const Matrix& out, const Matrix& from, const int32_t* r
   launchGather(out, from, rows, handleOf(stream));
 }
 
+void CudaOps::widenRows(int32_t* out, int32_t outStride, const int32_t* from, const int32_t* stride, int32_t rows,
+                        Stream& stream) {
+  use();
+  launchWidenRows(out, outStride, from, stride, rows, handleOf(stream));
+}
+
 void CudaOps::rmsNorm(const Matrix& out, const Matrix& x, const Vector& weight, float epsilon, Stream& stream) {
   use();
   launchRmsNorm(out, {}, x, weight, epsilon, handleOf(stream));

@@ -14,6 +14,10 @@ void launchRandomFill(const RandomFill& fill, cudaStream_t stream);
 /** out[r] = from[rows[r]]; a row index outside `from` gives zeros. Serves embedding and gatherRows. */
 void launchGather(const Matrix& out, const Matrix& from, const int32_t* rows, cudaStream_t stream);
 
+/** See Ops::widenRows. */
+void launchWidenRows(int32_t* out, int32_t outStride, const int32_t* from, const int32_t* stride, int32_t rows,
+                     cudaStream_t stream);
+
 void launchAdd(const Matrix& y, const Matrix& x, cudaStream_t stream);
 void launchSwiglu(const Matrix& out, const Matrix& gateUp, cudaStream_t stream);
 

@@ -12,6 +12,7 @@ export const generationFlags: Flags = {
   threads: { type: 'string' },
   'kv-block-size': { type: 'string' },
   overlap: { type: 'boolean' },
+  graphs: { type: 'boolean' },
   'max-new-tokens': { type: 'string', short: 'n' },
   temperature: { type: 'string', short: 't' },
   'top-p': { type: 'string' },
@@ -28,6 +29,7 @@ export const generationFlagsHelp = `  -m, --model FOLDER       folder with confi
       --threads N          threads on the CPU (default: every core)
       --kv-block-size N    tokens a KV block: 16, 32 (default) or 64
       --overlap            plan the next step while one runs (default: after it)
+      --graphs             replay decode steps as CUDA graphs (default: launch each kernel)
   -n, --max-new-tokens N   tokens to produce at most (default: the model's own, else 512)
   -t, --temperature T      0 is greedy (default: the model's own)
       --top-p P            draw from the likeliest tokens that together reach P
@@ -44,6 +46,7 @@ export function engineOptions(args: Arguments): EngineOptions {
     threads: threadsFlag(args),
     kv: { blockSize: blockSizeFlag(args) },
     overlap: args.has('overlap'),
+    graphs: args.has('graphs'),
     maxSequences: 1,
     memory: { trace: traceLevel(args) },
   }

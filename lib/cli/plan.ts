@@ -36,6 +36,7 @@ MODEL is a folder with config.json and *.safetensors (default: the model inside)
       --kv-dtype T         auto (default), fp32, bf16, fp16; on the CPU fp8_e4m3 or int8
       --kv-block-size N    tokens a KV block: 16, 32 (default) or 64
       --overlap            as an engine that plans the next step while one runs
+      --graphs             as an engine that replays decode steps as CUDA graphs
       --json               the same as one JSON object
   -h, --help
 
@@ -59,6 +60,7 @@ const flags: Flags = {
   'kv-dtype': text,
   'kv-block-size': text,
   overlap: { type: 'boolean' },
+  graphs: { type: 'boolean' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 }
@@ -93,6 +95,7 @@ function planOptions(args: Arguments): PlanOptions {
     loadFormat: loadFormatFlag(args),
     dtype: dtypeFlag(args),
     overlap: args.has('overlap'),
+    graphs: args.has('graphs'),
     maxSequences: sequences,
     maxBatchTokens: args.integer('batch-tokens', count),
     context,

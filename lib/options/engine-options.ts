@@ -102,6 +102,12 @@ export interface EngineOptions {
    * page-locked memory for uploads and samples is held twice. Default false.
    */
   overlap?: boolean | undefined
+  /**
+   * true: steps in which every sequence decodes one token are recorded as CUDA graphs, one a batch size, before the load
+   * ends, and replayed with one call each; `engine.graphs()` reports them. A step runs in the smallest size that holds
+   * it. The CPU records its operations too, which saves nothing there. Default false.
+   */
+  graphs?: boolean | undefined
   /** Aborts the load: it rejects with the signal's reason and everything taken is given back. */
   signal?: AbortSignal | undefined
   /** Called as weights arrive. If it throws, the load is abandoned and rejects with that error. */
@@ -133,6 +139,7 @@ export interface EngineSettings {
   /** null: none */
   targetInterTokenMs: number | null
   overlap: boolean
+  graphs: boolean
   signal: AbortSignal | undefined
   onProgress: ((progress: LoadProgress) => void) | undefined
 }
@@ -184,6 +191,7 @@ export const engineOptionNames: Record<keyof EngineOptions, true> = {
   dummySeed: true,
   targetInterTokenMs: true,
   overlap: true,
+  graphs: true,
   signal: true,
   onProgress: true,
 }
@@ -219,6 +227,7 @@ export function readEngineOptions(options: unknown): EngineSettings {
     dummySeed: readDummySeed(read),
     targetInterTokenMs: read.number('targetInterTokenMs', { above: 0, max: 3_600_000 }) ?? null,
     overlap: read.boolean('overlap') ?? false,
+    graphs: read.boolean('graphs') ?? false,
     signal: read.signal('signal'),
     onProgress: read.callback<(progress: LoadProgress) => void>('onProgress'),
   }

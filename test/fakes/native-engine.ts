@@ -1,6 +1,7 @@
 /** A scripted native engine: the test decides when tokens and terminal events arrive. */
 import type { HostMemory } from '../../lib/host.js'
 import type {
+  NativeGraphs,
   NativeEngine,
   NativeEvents,
   NativeFinish,
@@ -65,6 +66,10 @@ export class FakeNativeEngine implements NativeEngine {
   }
 
   clearPrefixCache(): void {}
+
+  graphs(): NativeGraphs {
+    return { enabled: false, buckets: [], fallbacks: 0, captureMs: 0 }
+  }
 
   compact(): Promise<void> {
     return Promise.resolve()

@@ -80,6 +80,10 @@ std::unique_ptr<AddressRange> FakeDevice::reserveAddresses(size_t pages) {
   return std::make_unique<FakeRange>(*this, std::move(host));
 }
 
+std::unique_ptr<Graph> FakeDevice::capture(Stream&, const std::function<void()>&) {
+  throw Error(ErrorCode::kInternal, "the fake device records no graphs");
+}
+
 std::unique_ptr<Event> FakeDevice::createEvent() { return std::make_unique<FakeEvent>(*this); }
 
 void FakeDevice::copy(void* to, const void* from, size_t bytes, CopyKind, Stream&) {

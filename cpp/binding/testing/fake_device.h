@@ -34,6 +34,7 @@ class FakeDevice final : public Device {
   void freePinnedRaw(void* pointer, size_t bytes) noexcept override { freeRaw(pointer, bytes); }
   std::unique_ptr<Stream> createStream() override { return std::make_unique<FakeStream>(); }
   std::unique_ptr<Event> createEvent() override;
+  std::unique_ptr<Graph> capture(Stream& stream, const std::function<void()>& record) override;
   void copy(void* to, const void* from, size_t bytes, CopyKind kind, Stream& stream) override;
   void fill(void* to, uint8_t value, size_t bytes, Stream& stream) override;
   Ops& ops() override;

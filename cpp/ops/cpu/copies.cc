@@ -1,4 +1,6 @@
-// Ops that move elements: convert, embedding, gatherRows.
+// Ops that move elements: convert, embedding, gatherRows, widenRows.
+#include <algorithm>
+
 #include "ops/cpu/access.h"
 #include "ops/cpu/cpu_ops.h"
 
@@ -31,6 +33,14 @@ void CpuOps::gatherRows(const Matrix& out, const Matrix& from, const int32_t* ro
       convertElements(rowOf(out, r), out.dtype, rowOf(from, rows[r]), from.dtype, out.columns);
     }
   });
+}
+
+void CpuOps::widenRows(int32_t* out, int32_t outStride, const int32_t* from, const int32_t* stride, int32_t rows,
+                       Stream&) {
+  const int64_t columns = *stride;
+  for (int64_t row = 0; row < rows; ++row) {
+    std::copy_n(from + row * columns, std::min<int64_t>(columns, outStride), out + row * outStride);
+  }
 }
 
 }  // namespace octavo

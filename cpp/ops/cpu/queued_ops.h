@@ -23,6 +23,10 @@ class QueuedOps final : public Ops {
   void gatherRows(const Matrix& out, const Matrix& from, const int32_t* rows, Stream& stream) override {
     run(stream, [=, this, &stream] { direct_.gatherRows(out, from, rows, stream); });
   }
+  void widenRows(int32_t* out, int32_t outStride, const int32_t* from, const int32_t* stride, int32_t rows,
+                 Stream& stream) override {
+    run(stream, [=, this, &stream] { direct_.widenRows(out, outStride, from, stride, rows, stream); });
+  }
   void rmsNorm(const Matrix& out, const Matrix& x, const Vector& weight, float epsilon, Stream& stream) override {
     run(stream, [=, this, &stream] { direct_.rmsNorm(out, x, weight, epsilon, stream); });
   }
