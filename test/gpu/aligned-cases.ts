@@ -1,7 +1,7 @@
 /** Cases whose rows lie on 16-byte boundaries, as a model's do: they reach the vector and tensor-core kernels. */
 import { addRmsNorm, embedding, linear, pagedAttention, swiglu } from '../../lib/ops/index.js'
 import type { FloatDType } from '../../lib/ops/index.js'
-import { unit } from '../ops-cases/compare.js'
+import { lazyCase, unit } from '../ops-cases/compare.js'
 import type { OpCase } from '../ops-cases/compare.js'
 import { fillCache, layPages, seenTable } from '../ops-cases/paged.js'
 import { Random, round } from '../ops-cases/random.js'
@@ -13,37 +13,46 @@ import { Scope } from '../ops-cases/scope.js'
 const gap = 8
 const halves = ['bf16', 'fp16'] as const
 
-export function alignedLinearCase(
+function alignedLinearCase(
   shape: readonly [m: number, n: number, k: number],
-  [x, weight, out]: readonly FloatDType[],
+  [x, weight, out]: readonly [FloatDType, FloatDType, FloatDType],
   biased: boolean,
   seed: number,
 ): OpCase {
   const [m, n, k] = shape
-  const random = new Random(seed)
-  const inputs = random.values(m * k, x!)
-  const weights = random.values(n * k, weight!)
-  const biases = biased ? random.values(n, weight!) : null
-  return {
-    name: `linear ${m}×${n}×${k} ${x} · ${weight} → ${out}${biased ? ' + bias' : ''}`,
-    run(device) {
-      using scope = new Scope(device)
-      const placed = scope.matrix(out!, m, n, null, gap)
-      const left = scope.matrix(x!, m, k, inputs, gap)
-      const right = scope.matrix(weight!, n, k, weights, gap)
-      linear(placed.view, left.view, right.view, biases ? scope.vector(weight!, biases) : undefined)
-      return { out: placed.read() }
-    },
-    reference: () => ({ out: rowReference.linear(inputs, weights, biases, shape) }),
-    // Tensor cores cut off, rather than round, what each step of 16 adds to a sum.
-    tolerance: { relative: unit[out!] + 2 ** -19, absolute: 2 ** -19 * Math.sqrt(k) },
-  }
+  const name = `linear ${m}×${n}×${k} ${x} · ${weight} → ${out}${biased ? ' + bias' : ''}`
+  return lazyCase(name, () => {
+    const random = new Random(seed)
+    const inputs = random.values(m * k, x)
+    const weights = random.values(n * k, weight)
+    const biases = biased ? random.values(n, weight) : null
+    return {
+      run(device) {
+        using scope = new Scope(device)
+        const placed = scope.matrix(out, m, n, null, gap)
+        const left = scope.matrix(x, m, k, inputs, gap)
+        const right = scope.matrix(weight, n, k, weights, gap)
+        const added = biases ? scope.vector(weight, biases) : undefined
+        linear(placed.view, left.view, right.view, added)
+        return { out: placed.read() }
+      },
+      reference: () => ({ out: rowReference.linear(inputs, weights, biases, shape) }),
+      // Tensor cores cut off, rather than round, what each step of 16 adds to a sum.
+      tolerance: { relative: unit[out] + 2 ** -19, absolute: 2 ** -19 * Math.sqrt(k) },
+    }
+  })
 }
 
 /** Every tile of the tensor-core kernel with full and ragged edges, and the vector kernels of other dtypes. */
 export function alignedLinearCases(): OpCase[] {
   const cases: OpCase[] = []
-  let seed = 20000
+  const add = (
+    shape: readonly [number, number, number],
+    types: readonly [FloatDType, FloatDType, FloatDType],
+    biased: boolean,
+  ): void => {
+    cases.push(alignedLinearCase(shape, types, biased, 20000 + cases.length))
+  }
   for (const half of halves) {
     for (const m of [1, 2, 9, 16, 17, 64, 65, 129]) {
       for (const [n, k] of [
@@ -53,13 +62,12 @@ export function alignedLinearCases(): OpCase[] {
         [130, 192],
         [257, 520],
       ] as const) {
-        const out = seed % 2 ? 'fp32' : half
-        cases.push(alignedLinearCase([m, n, k], [half, half, out], seed % 3 === 0, seed++))
+        add([m, n, k], [half, half, cases.length % 2 ? 'fp32' : half], cases.length % 3 === 1)
       }
     }
     // Enough tiles for the largest shape, on a card of up to 170 multiprocessors.
-    cases.push(alignedLinearCase([400, 6400, 40], [half, half, half], true, seed++))
-    cases.push(alignedLinearCase([70, 16400, 40], [half, half, 'fp32'], true, seed++))
+    add([400, 6400, 40], [half, half, half], true)
+    add([70, 16400, 40], [half, half, 'fp32'], true)
   }
   for (const types of [
     ['fp32', 'fp32', 'fp32'],
@@ -67,9 +75,7 @@ export function alignedLinearCases(): OpCase[] {
     ['bf16', 'fp16', 'fp16'],
     ['fp16', 'fp32', 'fp16'],
   ] as const) {
-    for (const m of [1, 3, 4, 5, 33, 140]) {
-      cases.push(alignedLinearCase([m, 150, 1096], types, m % 2 === 0, seed++))
-    }
+    for (const m of [1, 3, 4, 5, 33, 140]) add([m, 150, 1096], types, m % 2 === 0)
   }
   return cases
 }
@@ -86,77 +92,63 @@ interface Shape {
   doubling?: number
 }
 
-export function alignedAttentionCase(shape: Shape, seed: number): OpCase {
+function alignedAttentionCase(shape: Shape, seed: number): OpCase {
   const { dim, heads, kvHeads, blockSize, window, dtype, doubling = Infinity } = shape
-  const random = new Random(seed)
-  const sequences = shape.sequences.map(([queryLength, contextLength]) => ({
-    queryLength,
-    contextLength,
-    query: random.values(queryLength * heads * dim, dtype),
-    keys: random
-      .values(contextLength * kvHeads * dim, dtype)
-      .map((key, i) => key * 2 ** Math.floor(i / (kvHeads * dim * doubling))),
-    values: random.values(contextLength * kvHeads * dim, dtype),
-  }))
-  const starts = [0]
-  for (const { queryLength } of sequences) starts.push(starts.at(-1)! + queryLength)
-  const contexts = sequences.map(({ contextLength }) => contextLength)
-  const pages = layPages(contexts, blockSize, random)
-  const tokens = starts.at(-1)!
-  const queries = Float32Array.from(sequences.flatMap(({ query }) => [...query]))
   const list = shape.sequences.map(([query, context]) => `${query} of ${context}`).join(', ')
-  return {
-    name: `pagedAttention dim ${dim}, ${heads}/${kvHeads} heads, blocks of ${blockSize}, window ${window}, ${dtype}, keys double every ${doubling}: ${list}`,
-    run(device) {
-      using scope = new Scope(device)
-      const cacheShape = { layers: 2, layer: 1, kvHeads, blockSize, dim, dtype }
-      const cache = fillCache(scope, cacheShape, pages, sequences)
-      const query = scope.heads(dtype, { tokens, heads, dim }, queries, gap)
-      const out = scope.heads(dtype, { tokens, heads, dim }, null, gap)
-      pagedAttention(out.view, query.view, cache, {
-        layer: 1,
-        queryStart: starts,
-        contextLength: contexts,
-        blockTable: seenTable(pages, sequences, blockSize, window),
-        window,
-      })
-      return { out: out.read() }
-    },
-    reference() {
-      const scale = 1 / Math.sqrt(dim)
-      const parts = sequences.map((one) =>
-        attentionReference.attention(one, { heads, kvHeads, dim, scale, window }),
-      )
-      return { out: parts.flatMap((part) => [...part]) }
-    },
-    // The softmax weights of a prompt chunk may be rounded to the cache's dtype: half a unit in the last place of
-    // Σ weight · |value|, which stays below 2 for normal values.
-    tolerance: { relative: unit[dtype] + 2 ** -20, absolute: Math.max(2 ** -15, unit[dtype]) },
-  }
+  const name = `pagedAttention dim ${dim}, ${heads}/${kvHeads} heads, blocks of ${blockSize}, window ${window}, ${dtype}, keys double every ${doubling}: ${list}`
+  return lazyCase(name, () => {
+    const random = new Random(seed)
+    const keysOf = (count: number): Float32Array => {
+      const keys = random.values(count, dtype)
+      if (doubling === Infinity) return keys
+      return keys.map((key, i) => key * 2 ** Math.floor(i / (kvHeads * dim * doubling)))
+    }
+    const sequences = shape.sequences.map(([queryLength, contextLength]) => ({
+      queryLength,
+      contextLength,
+      query: random.values(queryLength * heads * dim, dtype),
+      keys: keysOf(contextLength * kvHeads * dim),
+      values: random.values(contextLength * kvHeads * dim, dtype),
+    }))
+    const starts = [0]
+    for (const { queryLength } of sequences) starts.push(starts.at(-1)! + queryLength)
+    const contexts = sequences.map(({ contextLength }) => contextLength)
+    const pages = layPages(contexts, blockSize, random)
+    const tokens = starts.at(-1)!
+    const queries = Float32Array.from(sequences.flatMap(({ query }) => [...query]))
+    return {
+      run(device) {
+        using scope = new Scope(device)
+        const cacheShape = { layers: 2, layer: 1, kvHeads, blockSize, dim, dtype }
+        const cache = fillCache(scope, cacheShape, pages, sequences)
+        const query = scope.heads(dtype, { tokens, heads, dim }, queries, gap)
+        const out = scope.heads(dtype, { tokens, heads, dim }, null, gap)
+        pagedAttention(out.view, query.view, cache, {
+          layer: 1,
+          queryStart: starts,
+          contextLength: contexts,
+          blockTable: seenTable(pages, sequences, blockSize, window),
+          window,
+        })
+        return { out: out.read() }
+      },
+      reference() {
+        const scale = 1 / Math.sqrt(dim)
+        const parts = sequences.map((one) =>
+          attentionReference.attention(one, { heads, kvHeads, dim, scale, window }),
+        )
+        return { out: parts.flatMap((part) => [...part]) }
+      },
+      // The softmax weights of a prompt chunk may be rounded to the cache's dtype: half a unit in the last place of
+      // Σ weight · |value|, which stays below 2 for normal values.
+      tolerance: { relative: unit[dtype] + 2 ** -20, absolute: Math.max(2 ** -15, unit[dtype]) },
+    }
+  })
 }
 
-export function alignedAttentionCases(): OpCase[] {
-  const cases: OpCase[] = []
-  const mixed = [
-    [64, 64],
-    [1, 129],
-    [0, 40],
-    [70, 200],
-    [2, 2],
-    [1, 1],
-    [3, 67],
-  ] as const
-  // Several tiles of queries and of keys, with every edge between them in sight.
-  const long = [
-    [2, 79],
-    [193, 193],
-    [130, 401],
-    [1, 260],
-    [200, 513],
-    [64, 129],
-  ] as const
-  // What a draft leaves to verify: up to eight tokens are decodes, nine are a prompt.
-  const few = [
+/** What a draft leaves to verify: up to eight tokens are decodes, nine are a prompt. */
+export function fewTokensCases(): OpCase[] {
+  const sequences = [
     [8, 300],
     [5, 5],
     [2, 1000],
@@ -165,59 +157,71 @@ export function alignedAttentionCases(): OpCase[] {
     [4, 2049],
     [7, 513],
   ] as const
-  let seed = 30000
-  for (const dtype of halves) {
-    for (const dim of [64, 80, 96, 128, 192, 256]) {
-      for (const [heads, kvHeads, window] of [
-        [6, 2, 0],
-        [5, 1, 40],
-        [3, 3, 0],
-      ] as const) {
-        const shape = { dim, heads, kvHeads, blockSize: 16, window, dtype, sequences: few }
-        cases.push(alignedAttentionCase(shape, seed++))
-      }
-    }
-    const deep = [
-      [3, 9001],
-      [1, 8300],
-    ] as const
+  const deep = [
+    [3, 9001],
+    [1, 8300],
+  ] as const
+  return halves.flatMap((dtype, half) => {
+    let seed = 30000 + 100 * half
+    const of = (dim: number, heads: number, kvHeads: number, window: number): OpCase =>
+      alignedAttentionCase({ dim, heads, kvHeads, blockSize: 16, window, dtype, sequences }, seed++)
     const narrow = { dim: 64, heads: 2, kvHeads: 1, blockSize: 64, window: 0, dtype }
-    cases.push(alignedAttentionCase({ ...narrow, sequences: deep }, seed++))
-    for (const dim of [8, 24, 64, 80, 96, 128, 192, 256]) {
-      const blockSize = dim % 3 ? 16 : 32
-      const shape = { dim, heads: 6, kvHeads: 2, blockSize, window: 0, dtype, sequences: mixed }
-      cases.push(alignedAttentionCase(shape, seed++))
-    }
-    for (const window of [1, 16, 33, 100]) {
-      const shape = {
-        dim: 64,
-        heads: 4,
-        kvHeads: 4,
-        blockSize: 64,
-        window,
-        dtype,
-        sequences: mixed,
-      }
-      cases.push(alignedAttentionCase(shape, seed++))
-    }
-    for (const dim of [64, 128, 256]) {
-      for (const window of [0, 150]) {
-        const blockSize = dim === 64 ? 16 : dim === 128 ? 32 : 64
-        const shape = { dim, heads: 4, kvHeads: 2, blockSize, window, dtype, sequences: long }
-        cases.push(alignedAttentionCase(shape, seed++))
-        cases.push(alignedAttentionCase({ ...shape, doubling: 128 }, seed++))
-      }
-    }
-    for (const [heads, kvHeads] of [
-      [14, 2],
-      [8, 1],
-      [9, 9],
-    ] as const) {
-      const shape = { dim: 128, heads, kvHeads, blockSize: 32, window: 0, dtype, sequences: mixed }
-      cases.push(alignedAttentionCase(shape, seed++))
-    }
-  }
-  return cases
+    return [
+      ...[64, 80, 96, 128, 192, 256].flatMap((dim) => [of(dim, 6, 2, 0), of(dim, 5, 1, 40)]),
+      ...[64, 128].flatMap((dim) => [of(dim, 4, 1, 0), of(dim, 3, 3, 0)]), // 32 rows, and 8
+      alignedAttentionCase({ ...narrow, sequences: deep }, seed++),
+    ]
+  })
+}
+
+/** Prefills from nothing, chunks and decodes side by side; windows, and groups of several sizes. */
+export function mixedAttentionCases(): OpCase[] {
+  const sequences = [
+    [64, 64],
+    [1, 129],
+    [0, 40],
+    [70, 200],
+    [2, 2],
+    [1, 1],
+    [3, 67],
+  ] as const
+  const groups = [
+    [14, 2],
+    [8, 1],
+    [9, 9],
+  ] as const
+  return halves.flatMap((dtype, half) => {
+    const usual = { dim: 64, heads: 4, kvHeads: 4, blockSize: 64, window: 0, dtype, sequences }
+    const shapes: Shape[] = [
+      ...[8, 24, 64, 80, 96, 128, 192, 256].map((dim) => ({
+        ...{ ...usual, dim, heads: 6, kvHeads: 2, blockSize: dim % 3 ? 16 : 32 },
+      })),
+      ...[1, 16, 33, 100].map((window) => ({ ...usual, window })),
+      ...groups.map(([heads, kvHeads]) => ({ ...usual, dim: 128, heads, kvHeads, blockSize: 32 })),
+    ]
+    return shapes.map((shape, i) => alignedAttentionCase(shape, 31000 + 100 * half + i))
+  })
+}
+
+/** Several tiles of queries and of keys, with every edge between them in sight. */
+export function promptCases(dtype: (typeof halves)[number]): OpCase[] {
+  const sequences = [
+    [2, 79],
+    [193, 193],
+    [130, 401],
+    [1, 260],
+    [200, 513],
+    [64, 129],
+  ] as const
+  let seed = dtype === 'bf16' ? 30031 : 30077
+  return [64, 128, 256].flatMap((dim) =>
+    [0, 150].flatMap((window) => {
+      const blockSize = dim === 64 ? 16 : dim === 128 ? 32 : 64
+      const shape = { dim, heads: 4, kvHeads: 2, blockSize, window, dtype, sequences }
+      const doubled = { ...shape, doubling: 128 }
+      return [alignedAttentionCase(shape, seed++), alignedAttentionCase(doubled, seed++)]
+    }),
+  )
 }
 
 /** The row kernels with 16-byte accesses. */
