@@ -99,7 +99,7 @@ describe('engine options', () => {
     [{ memory: { limit: Infinity } }, 'memory.limit is Infinity'],
     [{ memory: { kv: 0 } }, 'memory.kv is 0; it must be an integer of at least 1'],
     [{ kv: { blockSize: 48 } }, 'kv.blockSize is 48; it must be one of 16, 32, 64'],
-    [{ kv: { dtype: 'int8' } }, 'kv.dtype is "int8"; it must be one of "auto", "fp32"'],
+    [{ kv: { dtype: 'int4' } }, 'kv.dtype is "int4"; it must be one of "auto", "fp32"'],
     [{ kv: { eviction: 'LRU' } }, 'kv.eviction is "LRU"; it must be one of "page-aware", "lru"'],
     [{ dtype: 'float16' }, 'dtype is "float16"'],
     [{ maxSequences: 0 }, 'maxSequences is 0'],
