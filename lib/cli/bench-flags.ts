@@ -28,6 +28,8 @@ export const benchFlags: Flags = {
   'batch-tokens': text,
   admission: text,
   'prefix-cache': { type: 'boolean' },
+  overlap: { type: 'boolean' },
+  graphs: { type: 'boolean' },
   seed: text,
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
@@ -46,6 +48,8 @@ export const benchFlagsHelp = `  -m, --model FOLDER       folder of the model (d
       --batch-tokens N     tokens of one step
       --admission A        guaranteed (default) or optimistic
       --prefix-cache       keep KV for prompts that begin alike
+      --overlap            plan the next step while one runs
+      --graphs             replay decode steps as CUDA graphs
       --seed N             another seed, other prompts (default 0)
       --json               one JSON object on stdout
   -h, --help`
@@ -71,6 +75,8 @@ export function benchEngineOptions(args: Arguments, sequences?: number): EngineO
     maxBatchTokens: args.integer('batch-tokens', { min: 1, max: 1048576 }),
     admission: admissionFlag(args),
     prefixCache: args.has('prefix-cache'),
+    overlap: args.has('overlap'),
+    graphs: args.has('graphs'),
   }
 }
 

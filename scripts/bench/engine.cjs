@@ -1,6 +1,6 @@
 // The engine's bars: dummy weights of a published shape, ours beside peer, floor and goal.
 //   node scripts/bench/engine.cjs [--device cuda:0] [--only TEXT]… [--list] [--json ROWS.json] [--record] [--commit HASH]
-//                                 [--curves FOLDER] [--seconds N] [--repeats N] [--tiny]
+//                                 [--curves FOLDER] [--seconds N] [--repeats N] [--graphs] [--overlap] [--tiny]
 // Needs the addon and dist/ alone, no npm and, with --commit, no git. Cases that share an engine run on one. --curves writes the
 // driver's memory of the `limit` and `sessions` cases, sampled every 100 ms, as CSV and SVG. --seconds makes the sessions shorter.
 // --tiny runs every case with a model of a megabyte, small batches and no bars: whether this program works, on any machine.
@@ -26,6 +26,8 @@ const options = {
   curves: { type: 'string' },
   seconds: { type: 'string' },
   repeats: { type: 'string', default: '3' },
+  graphs: { type: 'boolean', default: false },
+  overlap: { type: 'boolean', default: false },
   tiny: { type: 'boolean', default: false },
 }
 
@@ -64,6 +66,8 @@ async function main() {
     device: values.device,
     repeats: Number(values.repeats),
     curves: values.curves,
+    graphs: values.graphs,
+    overlap: values.overlap,
     ...(values.seconds !== undefined && { seconds: Number(values.seconds) }),
   })
   const runnable = asked.map((bar) => bar.case)

@@ -51,7 +51,7 @@ test('one graph a size, up to what a step may hold; every decode replays in the 
   expect(engine.native.report().steps - steps).toBe(30)
   const replays = engine.native.graphs().buckets.map((bucket) => bucket.replays)
   expect(replays).toEqual([29, 0, 0, 0, 0, 0])
-  engine.native.disposeSession(session)
+  await engine.native.disposeSession(session)
   await engine.close()
 })
 
@@ -70,7 +70,7 @@ test('what cannot be captured runs step by step, and says which rule was broken'
   expect(tokens).toEqual(story.slice(9, 39))
   expect(engine.native.graphs().fallbacks).toBe(29)
   expect(engine.native.graphs().buckets[0]!.replays).toBe(0)
-  engine.native.disposeSession(session)
+  await engine.native.disposeSession(session)
   await engine.close()
 })
 
@@ -87,6 +87,6 @@ test('without the option nothing is recorded, and nothing more is held', async (
   await engine.close()
   engine = await TestEngine.load({ graphs: true, maxSequences: 4 })
   const line = engine.native.report().lines.find(({ tag }) => tag === 'graphs.table')!
-  expect(line).toMatchObject({ region: 'graph', ownerKind: 'engine', bytes: 2048 })
+  expect(line).toMatchObject({ region: 'graph', ownerKind: 'engine', bytes: 512 })
   await engine.close()
 })

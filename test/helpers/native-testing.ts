@@ -279,6 +279,17 @@ export interface NativeTesting {
     rows: Int32Array
     sampled: Int32Array
   }): Int32Array
+  /** −7 where nothing was written. With `replays` the op is captured, and its graph launched so often. */
+  widenRows(of: {
+    device: string
+    table: Int32Array
+    stride: number
+    rows: number
+    outStride: number
+    replays: number
+  }): Int32Array
+  /** What a capture that waits, or throws, says; more when its stream does not work afterwards. */
+  captureBadly(of: { device: string; rule: 'wait' | 'throw' }): string
   /** A copy behind a gate: [done before it opened, event passed before that, done after]. */
   concurrentStream(): boolean[]
   /** What event, stream and device say after work has failed; last, whether later work was done. */

@@ -28,7 +28,8 @@ class DeviceValues {
         stream_(allocator_->device().createConcurrentStream()) {}
 
   Stream& stream() { return *stream_; }
-  Ops& ops() { return allocator_->device().ops(); }
+  Device& device() { return allocator_->device(); }
+  Ops& ops() { return device().ops(); }
 
   template <typename T>
   T* put(const std::vector<T>& values) {
@@ -67,6 +68,52 @@ Napi::Value resolveTokens(const Napi::CallbackInfo& info) {
   values.ops().resolveTokens(there, static_cast<int64_t>(tokens.size()), sampled, values.stream());
   values.fetch(tokens, there);
   return toArray(info.Env(), tokens);
+}
+
+/**
+ * widenRows({ device, table, stride, rows, outStride, replays }) → the wide table, −7 where nothing was written. With
+ * replays > 0 the op is captured, and the graph launched so often.
+ */
+Napi::Value widenRows(const Napi::CallbackInfo& info) {
+  const Fields from(info[0], "widen");
+  DeviceValues values(from.text("device"));
+  const int32_t rows = from.int32("rows"), outStride = from.int32("outStride"), replays = from.int32("replays");
+  std::vector<int32_t> wide(static_cast<size_t>(rows) * outStride, -7);
+  int32_t* const there = values.put(wide);
+  const int32_t* const table = values.put(from.int32s("table"));
+  const int32_t* const stride = values.put(std::vector<int32_t>{from.int32("stride")});
+  const auto widen = [&] { values.ops().widenRows(there, outStride, table, stride, rows, values.stream()); };
+  if (replays == 0) {
+    widen();
+  } else {
+    const std::unique_ptr<Graph> graph = values.device().capture(values.stream(), widen);
+    for (int32_t replay = 0; replay < replays; ++replay) graph->launch(values.stream());
+    values.stream().synchronize();
+  }
+  values.fetch(wide, there);
+  return toArray(info.Env(), wide);
+}
+
+/**
+ * capture({ device, rule }) → what happened: "wait" waits inside of the capture, "throw" throws there; then the stream is
+ * used as ever, and the sentence of the refusal is returned.
+ */
+Napi::Value captureBadly(const Napi::CallbackInfo& info) {
+  const Fields from(info[0], "capture");
+  DeviceValues values(from.text("device"));
+  const bool waits = from.text("rule") == "wait";
+  std::string refusal;
+  try {
+    values.device().capture(values.stream(), [&] {
+      if (waits) values.stream().synchronize();
+      throw Error(ErrorCode::kInternal, "thrown inside of a capture");
+    });
+  } catch (const Error& error) {
+    refusal = error.what();
+  }
+  std::vector<int32_t> back(1);
+  values.fetch(back, values.put(std::vector<int32_t>{5}));
+  return Napi::String::New(info.Env(), refusal + (back[0] == 5 ? "" : "; the stream does not work any more"));
 }
 
 /** resolveHistory({ device, tokens, counts, rows, sampled }): rows = entries of each → tokens and counts, in turn */
@@ -154,6 +201,8 @@ Napi::Value failingStream(const Napi::CallbackInfo& info) {
 
 void defineStreamCalls(Napi::Env env, Napi::Object testing) {
   testing.Set("resolveTokens", Napi::Function::New<call<resolveTokens>>(env));
+  testing.Set("widenRows", Napi::Function::New<call<widenRows>>(env));
+  testing.Set("captureBadly", Napi::Function::New<call<captureBadly>>(env));
   testing.Set("resolveHistory", Napi::Function::New<call<resolveHistory>>(env));
   testing.Set("concurrentStream", Napi::Function::New<call<concurrentStream>>(env));
   testing.Set("failingStream", Napi::Function::New<call<failingStream>>(env));

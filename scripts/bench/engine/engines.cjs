@@ -19,11 +19,11 @@ function folderOf({ shape, tiny }) {
   return { folder: made, remove: () => rmSync(made, { recursive: true }) }
 }
 
-function optionsOf({ limit, tiny }, { device }) {
+function optionsOf({ limit, tiny }, { device, graphs, overlap }) {
   const memory =
     tiny && device === 'cpu' ? { limit: 2 ** 29, kv: 2 ** 24 } : { limit: limit ?? 0.9 }
   const small = tiny ? { maxBatchTokens: 64, threads: 1 } : {}
-  return { device, loadFormat: 'dummy', memory, maxSequences: 256, ...small }
+  return { device, loadFormat: 'dummy', memory, maxSequences: 256, graphs, overlap, ...small }
 }
 
 /** At most one engine at a time. */

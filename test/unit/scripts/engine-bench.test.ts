@@ -24,7 +24,7 @@ test('every case has a value, and a row that can be kept', () => {
   const file = join(folder, 'rows.json')
   const curves = join(folder, 'curves')
   const kept = ['--json', file, '--commit', 'abcdef0', '--curves', curves]
-  const { status, stdout, stderr } = run('--tiny', ...kept)
+  const { status, stdout, stderr } = run('--tiny', '--graphs', '--overlap', ...kept)
   expect({ status, failed: stderr.match(/failed: .*/g) }).toEqual({ status: 0, failed: null })
   const written = JSON.parse(readFileSync(file, 'utf8')) as { case: string; floor: null }[]
   expect(written.map((row) => row.case)).toEqual(bars.map((bar) => bar.case.replace('8B', 'tiny')))

@@ -1,0 +1,3 @@
+import { testGraphs } from '../../ops-cases/graphs.js'
+
+testGraphs('cpu')
