@@ -107,8 +107,6 @@ describe('a spill file', () => {
       refusal('OCTAVO_IO_FAILED', 'json:2 is no JSON'),
     )
     writeFileSync(file, [header, event.replace('"bytes":8', '"bytes":"8"')].join('\n'))
-    await expect(readSnapshot(file)).rejects.toEqual(
-      refusal('OCTAVO_IO_FAILED', 'events[0].bytes'),
-    )
+    await expect(readSnapshot(file)).rejects.toEqual(refusal('OCTAVO_IO_FAILED', 'events[0].bytes'))
   })
 })
