@@ -1,5 +1,5 @@
 /** `engine.graphs()`: decode steps that were recorded, and what they are used for. */
-import type { NativeGraphs } from './native.js'
+import type { NativeGraphs } from './native-graphs.js'
 
 /** Steps of so many sequences, or of fewer, padded. */
 export interface GraphBucket {

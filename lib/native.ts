@@ -1,6 +1,7 @@
 /** The one door to the addon: its shape, and how it is found. */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import type { NativeGraphs } from './native-graphs.js'
 import type { NativeAudit } from './audit.js'
 import type { HostMemory } from './host.js'
 import { checkAddon, notFound } from './native-check.js'
@@ -112,14 +113,6 @@ export interface NativeWeightManifest {
   entries: { name: string; parts: NativeWeightPart[] }[]
   /** Weights at random; there are no files then. */
   dummySeed?: number
-}
-
-/** Mirrors GraphReport of cpp/engine/decode_graphs.h. */
-export interface NativeGraphs {
-  enabled: boolean
-  buckets: { sequences: number; nodes: number; bytes: number; replays: number; problem: string }[]
-  fallbacks: number
-  captureMs: number
 }
 
 /** Mirrors PrefixOptions of cpp/kv/prefix_cache.h; absent: nothing is found or kept. */

@@ -1,13 +1,13 @@
 /** A scripted native engine: the test decides when tokens and terminal events arrive. */
 import type { HostMemory } from '../../lib/host.js'
 import type {
-  NativeGraphs,
   NativeEngine,
   NativeEvents,
   NativeFinish,
   NativeReport,
   NativeRequest,
 } from '../../lib/native.js'
+import type { NativeGraphs } from '../../lib/native-graphs.js'
 import type { NativeLeakReport, NativeSpill } from '../../lib/native-trace.js'
 
 interface Submitted extends NativeRequest {
