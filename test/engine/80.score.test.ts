@@ -1,6 +1,11 @@
 /** Score requests: fp32 logits of every position of a prompt. */
 import { story } from '../helpers/goldens.js'
-import { blockBytes, TestEngine, type RequestOptions } from '../helpers/native-engine.js'
+import {
+  blockBytes,
+  TestEngine,
+  type RequestOptions,
+  type Running,
+} from '../helpers/native-engine.js'
 
 const vocabulary = 512
 const score: RequestOptions = { score: true, maxNewTokens: 0, credits: 0 }
@@ -133,22 +138,26 @@ test.each([false, true])(
     const alone = await TestEngine.load()
     const { logits } = (await alone.fresh({ ...score, prompt })).finishes[0]!
     await alone.close()
+    // Beside three that decode, it computes a token a step; they grow, and take its blocks.
     const engine = await TestEngine.load({
       kvBytes: 10 * blockBytes(),
-      maxBatchTokens: 16,
+      maxBatchTokens: 4,
       maxSequences: 4,
       admission: 'optimistic',
       overlap,
+      testing: { stepMicroseconds: 10_000 }, // a quarter of a second until it would be done alone
     })
-    const scored = engine.start(engine.native.createSession(), { ...score, prompt })
-    const other = engine.start(engine.native.createSession(), {
-      prompt: story.slice(0, 60),
-      maxNewTokens: 80,
-      priority: 1,
-    })
-    await Promise.all([scored.finish, other.finish])
+    const start = (options: RequestOptions): Running =>
+      engine.start(engine.native.createSession(), options)
+    const scored = start({ ...score, prompt })
+    const others = [5, 6, 7].map((given) =>
+      start({ prompt: story.slice(0, given), maxNewTokens: 60, priority: 1 }),
+    )
+    await Promise.all([scored, ...others].map(({ finish }) => finish))
     expect(engine.native.report().preemptions).toBeGreaterThan(0)
-    expect(other.tokens).toEqual(story.slice(60, 140))
+    others.forEach(({ tokens }, index) => {
+      expect(tokens).toEqual(story.slice(5 + index, 65 + index))
+    })
     expect(scored.finishes[0]!.logits).toEqual(logits)
     engine.native.check()
     await engine.close()

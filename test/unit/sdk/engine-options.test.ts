@@ -13,6 +13,7 @@ describe('engine options', () => {
       blockSize: 32,
       kvDType: null,
       eviction: 'page-aware',
+      graphs: false,
       prefix: null,
       dtype: null,
       maxSequences: 256,

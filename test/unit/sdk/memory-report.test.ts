@@ -105,7 +105,12 @@ const native: NativeReport = {
 }
 
 it('tells how large a batch may be', () => {
-  expect(memoryReport('cuda:0', native).scheduler).toEqual({ preemptions: 3, stalls: 4, batch })
+  expect(memoryReport('cuda:0', native).scheduler).toEqual({
+    preemptions: 3,
+    stalls: 4,
+    overlapped: 5,
+    batch,
+  })
 })
 
 describe('memoryReport', () => {
