@@ -1,40 +1,10 @@
 /** Refusals of multi-head latent attention: each names what is wrong and computes nothing. */
 import * as ops from '../../../lib/ops/index.js'
 import type { DeviceBuffer, FloatDType } from '../../../lib/ops/index.js'
-import { expectNothingLive } from '../../helpers/nothing-live.js'
+import { openCpu, refusedWith as refused } from './cpu.js'
 
-function refused(body: () => unknown, ...words: string[]): void {
-  let message = 'nothing was thrown'
-  try {
-    body()
-  } catch (error) {
-    expect(error).toMatchObject({ code: 'OCTAVO_INVALID_ARGUMENT' })
-    message = (error as Error).message
-  }
-  for (const word of words) expect(message).toContain(word)
-}
-
-let device: ops.Device
-const made: DeviceBuffer[] = []
-
-function fp32(shape: readonly number[]): DeviceBuffer<FloatDType> {
-  const buffer = device.buffer('fp32', shape)
-  made.push(buffer)
-  buffer.fillBytes(0)
-  return buffer
-}
-
-beforeAll(() => {
-  device = ops.Device.open('cpu', { threads: 1 })
-})
-afterEach(() => {
-  for (const buffer of made.splice(0)) buffer.dispose()
-  expect(device.ledger()).toEqual([])
-})
-afterAll(() => {
-  device.dispose()
-  expectNothingLive()
-})
+const { zeroed } = openCpu(1)
+const fp32 = (shape: readonly number[]): DeviceBuffer<FloatDType> => zeroed('fp32', shape)
 
 test('rows of a cache', () => {
   const cache = fp32([2, 1, 16, 8])

@@ -2,24 +2,11 @@
 import * as ops from '../../../lib/ops/index.js'
 import type { CodedKvCache, DeviceBuffer, FloatDType } from '../../../lib/ops/index.js'
 import { loadNative } from '../../../lib/native.js'
-import { expectNothingLive } from '../../helpers/nothing-live.js'
+import { openCpu, refusedWith as refused } from './cpu.js'
 
-let device: ops.Device
-const made: DeviceBuffer[] = []
-
-function fp32(shape: readonly number[]): DeviceBuffer<'fp32'> {
-  const buffer = device.buffer('fp32', shape)
-  made.push(buffer)
-  buffer.fillBytes(0)
-  return buffer
-}
-
-function bytes(shape: readonly number[]): DeviceBuffer<'u8'> {
-  const buffer = device.buffer('u8', shape)
-  made.push(buffer)
-  buffer.fillBytes(0)
-  return buffer
-}
+const { cpu, zeroed } = openCpu(1)
+const fp32 = (shape: readonly number[]): DeviceBuffer<'fp32'> => zeroed('fp32', shape)
+const bytes = (shape: readonly number[]): DeviceBuffer<'u8'> => zeroed('u8', shape)
 
 const shape = { blocks: 2, layers: 1, kvHeads: 2, blockSize: 16, headDim: 8 }
 
@@ -27,29 +14,6 @@ function coded(dtype: 'fp8_e4m3' | 'int8', scaling?: CodedKvCache['scaling']): C
   const whole = { ...shape, dtype, ...(scaling !== undefined && { scaling }) }
   return { ...whole, buffer: bytes([2, ops.kvBlockBytes(whole)]) }
 }
-
-function refused(body: () => unknown, ...words: string[]): void {
-  let message = 'nothing was thrown'
-  try {
-    body()
-  } catch (error) {
-    expect(error).toMatchObject({ code: 'OCTAVO_INVALID_ARGUMENT' })
-    message = (error as Error).message
-  }
-  for (const word of words) expect(message).toContain(word)
-}
-
-beforeAll(() => {
-  device = ops.Device.open('cpu', { threads: 1 })
-})
-afterEach(() => {
-  for (const buffer of made.splice(0)) buffer.dispose()
-  expect(device.ledger()).toEqual([])
-})
-afterAll(() => {
-  device.dispose()
-  expectNothingLive()
-})
 
 test('bytes of a block', () => {
   const codes = 2 * 2 * 16 * 8
@@ -99,7 +63,7 @@ test('the addon refuses what the SDK never sends', () => {
   const call = (changes: object) => {
     const cache = { ...sizes, buffer: buffer.handle, scaling: 'token', offset: 0, ...changes }
     const both = { ...heads, buffer: row.handle }
-    native.kvWrite(device.handle, {
+    native.kvWrite(cpu().handle, {
       cache: cache as never,
       layer: 0,
       key: both,
@@ -122,8 +86,8 @@ test('the addon refuses what the SDK never sends', () => {
 test('variants of attention', () => {
   const cache = fp32([1, 1, 2, 2, 16, 8])
   const [query, out] = [fp32([1, 4, 8]), fp32([1, 4, 8])]
-  using bf16Heads = device.buffer('bf16', 4)
-  using halves = device.buffer('fp16', [1, 4])
+  using bf16Heads = cpu().buffer('bf16', 4)
+  using halves = cpu().buffer('fp16', [1, 4])
   const batch = { layer: 0, queryStart: [0, 1], contextLength: [1], blockTable: [0] }
   const call = (changes: Partial<ops.AttentionOptions>, over: ops.KvCacheArgument = cache) =>
     ops.pagedAttention(out, query, over, { ...batch, ...changes })
