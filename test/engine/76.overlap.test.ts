@@ -121,9 +121,11 @@ test('a cancel while two steps are in flight ends the request once and gives its
 
 test.each([2, 3, 4])('step %i fails while another is in flight: one end each', async (failStep) => {
   engine = await loadOverlapping({ testing: { failStep } })
+  // Without credits there is no step, and no failure before all three are there.
   const runs = [40, 50, 60].map((maxNewTokens) =>
-    engine.start(engine.native.createSession(), { maxNewTokens }),
+    engine.start(engine.native.createSession(), { maxNewTokens, credits: 0 }),
   )
+  for (const { id } of runs) engine.native.grant(id, 60)
   await Promise.all(runs.map(({ finish }) => finish))
   for (const { finishes } of runs) {
     expect(finishes).toMatchObject([{ reason: 'failed', code: 'OCTAVO_DEVICE_FAILED' }])
