@@ -82,7 +82,9 @@ struct Pieces {
       asm volatile("atom.add.acq_rel.gpu.global.s32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
       if (before + 1 == count) *counter = 0;
     }
-    return __shfl_sync(0xffffffffu, before, 0) + 1 == count;
+    before = __shfl_sync(0xffffffffu, before, 0);
+    __syncwarp();  // what the first lane acquired is there for all of them
+    return before + 1 == count;
   }
 
   /** Pieces that are fetched at once, so that memory answers once for all of them. */

@@ -91,6 +91,7 @@ class BulkFeed {
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     if (warp >= static_cast<int>(a_.x.rows) || lane >= chunks) return;
     ptx::storeZeros(stage + warp * Shape::kXRowBytes + column * 2 + lane * 16);
+    ptx::fenceForCopies();  // the copy that fills this stage next comes after the zeros
   }
 
   const SkinnyCodesArguments& a_;
