@@ -99,12 +99,13 @@ struct Engine::State {
   // step_loop.cc: the engine thread
   void loop();
   bool mayStart() const;
-  /** What came of it, and when all was handed to the device and when it was done. */
+  using Calls = std::vector<std::function<void()>>;
+  /** What came of it, and when all was handed to the device, when callers were told, and when it was done. */
   struct RanSteps {
     std::optional<Error> failed;
-    int64_t launched = 0, done = 0;
+    int64_t launched = 0, told = 0, done = 0;
   };
-  RanSteps runSteps(bool launches, bool waits);
+  RanSteps runSteps(bool launches, bool waits, const Calls& calls);
   bool startStep();
   void markInFlight(const StepPlan& started);
   void moveBlocks(const std::vector<BlockMove>& moves);
@@ -114,6 +115,7 @@ struct Engine::State {
   void failEach(const std::vector<RequestId>& requests, const Error& error);
   void settle();
   void failAll(const Error& error);
+  Calls owed();
   void tell(std::unique_lock<std::mutex>& lock);
   void sleep(std::unique_lock<std::mutex>& lock);
 

@@ -58,17 +58,21 @@ void Engine::State::loop() {
     const bool compacting = flight.empty() && compactForCallers(lock);
     expire();
     const bool started = mayStart() && startStep();
-    tell(lock);
+    // Waking callers takes the device no time once it has the step; where launching computes it, they would wait.
+    const bool launchesFirst = started && !runner->computesInLaunch();
+    if (!launchesFirst) tell(lock);
     times.lap(HostStage::kTell, clock->now());
     if (flight.empty()) {
       if (!compacting) sleep(lock);
       continue;
     }
     const bool waits = !started || flight.size() == static_cast<size_t>(plan.batch.stepsAtOnce);
+    const Calls calls = launchesFirst ? owed() : Calls();
     lock.unlock();
-    RanSteps ran = runSteps(started, waits);
+    RanSteps ran = runSteps(started, waits, calls);
     lock.lock();
     times.lap(HostStage::kLaunch, ran.launched);
+    times.lap(HostStage::kTell, ran.told);
     times.lap(HostStage::kWait, ran.done);
     try {
       if (!ran.failed && waits) timeStep(bookStep());
@@ -94,21 +98,27 @@ bool Engine::State::mayStart() const {
                                                                 flight.back().sequences.end(), scores));
 }
 
-/** Without the lock: the step that was planned last goes to the device, the first one is waited for. */
-Engine::State::RanSteps Engine::State::runSteps(bool launches, bool waits) {
+/** Without the lock: the step that was planned last goes to the device, callers wake, the first step is waited for. */
+Engine::State::RanSteps Engine::State::runSteps(bool launches, bool waits, const Calls& calls) {
   RanSteps ran;
-  try {
-    if (launches) runner->launch();
-    ran.launched = clock->now();
-    if (waits) {
-      injectFaults(options.testing, flight.front().step, tokensOf(flight.front()), *clock);
-      runner->wait();
+  const auto guard = [&](const auto& run) {
+    try {
+      if (!ran.failed) run();
+    } catch (...) {
+      ran.failed = currentError();
     }
-  } catch (...) {
-    ran.failed = currentError();
-  }
-  ran.done = clock->now();
-  if (ran.launched == 0) ran.launched = ran.done;
+    return clock->now();
+  };
+  ran.launched = guard([&] {
+    if (launches) runner->launch();
+  });
+  for (const auto& call : calls) call();
+  ran.told = clock->now();
+  ran.done = guard([&] {
+    if (!waits) return;
+    injectFaults(options.testing, flight.front().step, tokensOf(flight.front()), *clock);
+    runner->wait();
+  });
   return ran;
 }
 
@@ -228,9 +238,9 @@ void Engine::State::failAll(const Error& error) {
   while (!requests.empty()) finish(*requests.begin()->second, FinishReason::kFailed, &error);
 }
 
-/** Calls out, without the lock, whoever waits for events or for a fence. */
-void Engine::State::tell(std::unique_lock<std::mutex>& lock) {
-  std::vector<std::function<void()>> calls;
+/** Who waits for events or for a fence that is there; each is given once. */
+Engine::State::Calls Engine::State::owed() {
+  Calls calls;
   const auto passed = reusable.lower_bound(flight.empty() ? step + 1 : flight.front().step);
   for (auto waiter = reusable.begin(); waiter != passed; ++waiter) calls.push_back(std::move(waiter->second));
   reusable.erase(reusable.begin(), passed);
@@ -238,6 +248,12 @@ void Engine::State::tell(std::unique_lock<std::mutex>& lock) {
     told = true;
     calls.push_back(onEvents);
   }
+  return calls;
+}
+
+/** Calls, without the lock. */
+void Engine::State::tell(std::unique_lock<std::mutex>& lock) {
+  const Calls calls = owed();
   if (calls.empty()) return;
   lock.unlock();
   for (const auto& call : calls) call();

@@ -48,6 +48,8 @@ class StepRunner {
   /** Of a plan without graphs: not enabled. May be called by any thread. */
   GraphReport graphs() const { return graphs_ ? graphs_->report() : GraphReport(); }
 
+  /** True where `launch` returns only when the step is done: on the CPU with one step at a time. */
+  bool computesInLaunch() const { return done_.empty() && device_.sharesHostMemory(); }
   /** Enqueues the sealed step. Throws kDeviceFailed. */
   void launch();
   /** Blocks until the first step that was launched and not waited for is done. Throws kDeviceFailed. */

@@ -8,7 +8,8 @@ namespace octavo {
 /**
  * kPlan: requests that ended, moves of blocks, who runs next. kUpload: tokens, tables and sampling of the batch put
  * together. kLaunch: kernels and copies handed to the device; on the CPU that is the computing. kWait: until the device
- * is done, the one stage that is not the host's. kBook: tokens to sessions and callers. kTell: callers woken.
+ * is done, the one stage that is not the host's. kBook: tokens to sessions and callers. kTell: callers woken, while the
+ * device runs where it can.
  */
 enum class HostStage : uint8_t { kPlan, kUpload, kLaunch, kWait, kBook, kTell };
 
