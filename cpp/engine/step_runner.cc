@@ -25,6 +25,7 @@ StepRunner::StepRunner(DeviceAllocator& allocator, const ModelSpec& spec, const 
       decoder_(allocator, spec, weights, plan.dtype, plan.batch),
       sampler_(allocator, spec, plan.batch.maxSequences, plan.historyEntries, plan.batch.stepsAtOnce),
       staging_(allocator.allocate(Region::kPinned, plan.stagingBytes, kEngine, "scores")) {
+  tokens_.reserve(static_cast<size_t>(limits_.maxTokens));
   if (limits_.graphs) graphs_.emplace(device_, decoder_, limits_);
   for (int32_t turn = 0; limits_.stepsAtOnce > 1 && turn < limits_.stepsAtOnce; ++turn) {
     done_.push_back(device_.createEvent());
@@ -33,6 +34,7 @@ StepRunner::StepRunner(DeviceAllocator& allocator, const ModelSpec& spec, const 
 
 void StepRunner::begin() {
   sequences_.clear();
+  tokens_.clear();
   scores_.clear();
   sampler_.clear();
 }
@@ -43,14 +45,22 @@ void StepRunner::add(const PlannedSequence& planned, const Request& request, con
   sequence.blocks = &session.blocks;
   sequence.everyLogit = planned.logits == LogitsWanted::kEvery;
   sequence.noLogit = planned.logits == LogitsWanted::kNone;
-  sequence.tokens.resize(static_cast<size_t>(planned.count));
-  for (int32_t index = 0; index < planned.count; ++index) {
-    const int32_t position = planned.start + index;
-    sequence.tokens[index] =
-        position < request.length() ? request.token(position) : sampledAt(request.inFlight.row);
-  }
+  sequence.tokens = tokensOf(planned, request);
   if (planned.logits == LogitsWanted::kLast) sampler_.add(request);
   if (planned.logits == LogitsWanted::kEvery) scores_.push_back({request.logits, planned.start, planned.count});
+}
+
+std::span<const int32_t> StepRunner::tokensOf(const PlannedSequence& planned, const Request& request) {
+  const size_t first = tokens_.size(), end = first + static_cast<size_t>(planned.count);
+  if (end > static_cast<size_t>(limits_.maxTokens)) {
+    throw Error(ErrorCode::kInternal, "a step of " + std::to_string(end) + " tokens, planned for " +
+                                          std::to_string(limits_.maxTokens));
+  }
+  for (int32_t index = 0; index < planned.count; ++index) {
+    const int32_t position = planned.start + index;
+    tokens_.push_back(position < request.length() ? request.token(position) : sampledAt(request.inFlight.row));
+  }
+  return {tokens_.data() + first, tokens_.data() + end};
 }
 
 void StepRunner::seal() {

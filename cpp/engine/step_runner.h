@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/decode_graphs.h"
@@ -70,6 +71,7 @@ class StepRunner {
     std::vector<Score> scores;
     size_t turn = 0;
   };
+  std::span<const int32_t> tokensOf(const PlannedSequence& planned, const Request& request);
   Matrix forward();
   void copyScores(Launched& step);
   void flushCopies();
@@ -85,6 +87,7 @@ class StepRunner {
   Allocation staging_;  // pinned; scored logits pass through it
   std::vector<BlockCopy> copies_;
   std::vector<BatchSequence> sequences_;
+  std::vector<int32_t> tokens_;  // which they point into: as many as a step may have, taken once
   std::vector<Score> scores_;
   Batch batch_;
   std::deque<Launched> launched_;

@@ -9,8 +9,7 @@ namespace octavo {
 
 namespace {
 
-void require(bool holds, size_t sequence, const std::string& problem) {
-  if (holds) return;
+[[noreturn]] void refuse(size_t sequence, const std::string& problem) {
   throw Error(ErrorCode::kInternal, "batch, sequence " + std::to_string(sequence) + ": " + problem);
 }
 
@@ -26,20 +25,22 @@ int32_t blocksFor(int64_t tokens, int32_t blockSize) {
 
 /** Guards of one sequence; returns its context length after the step. */
 int32_t checkSequence(const BatchSequence& sequence, size_t index, int32_t blockSize, const BatchLimits& limits) {
-  require(!sequence.tokens.empty(), index, "has no tokens");
-  require(sequence.start >= 0, index, "starts at position " + std::to_string(sequence.start));
-  require(sequence.blocks != nullptr, index, "has no block table");
-  require(!(sequence.everyLogit && sequence.noLogit), index, "wants every logit and none");
+  if (sequence.tokens.empty()) refuse(index, "has no tokens");
+  if (sequence.start < 0) refuse(index, "starts at position " + std::to_string(sequence.start));
+  if (sequence.blocks == nullptr) refuse(index, "has no block table");
+  if (sequence.everyLogit && sequence.noLogit) refuse(index, "wants every logit and none");
   requireAtMost("tokens", sequence.tokens.size(), limits.maxTokens);
   const int64_t context = int64_t{sequence.start} + static_cast<int64_t>(sequence.tokens.size());
   const int64_t covered = std::min<int64_t>(static_cast<int64_t>(sequence.blocks->size()) * blockSize,
                                            std::numeric_limits<int32_t>::max());
-  require(context <= covered, index, "needs " + std::to_string(context) + " tokens of KV, its " +
-                                         std::to_string(sequence.blocks->size()) + " blocks cover " +
-                                         std::to_string(covered));
-  require(context <= int64_t{limits.maxBlocksPerSequence} * blockSize, index,
-          "needs " + std::to_string(context) + " tokens of KV, planned for " +
-              std::to_string(limits.maxBlocksPerSequence) + " blocks of " + std::to_string(blockSize));
+  if (context > covered) {
+    refuse(index, "needs " + std::to_string(context) + " tokens of KV, its " +
+                      std::to_string(sequence.blocks->size()) + " blocks cover " + std::to_string(covered));
+  }
+  if (context > int64_t{limits.maxBlocksPerSequence} * blockSize) {
+    refuse(index, "needs " + std::to_string(context) + " tokens of KV, planned for " +
+                      std::to_string(limits.maxBlocksPerSequence) + " blocks of " + std::to_string(blockSize));
+  }
   return static_cast<int32_t>(context);
 }
 
@@ -49,7 +50,7 @@ void appendTokens(Batch& batch, const BatchSequence& sequence, size_t index, int
   for (int32_t offset = 0; offset < length; ++offset) {
     const int32_t position = sequence.start + offset;
     const BlockId block = (*sequence.blocks)[position / blockSize];
-    require(block >= 0, index, "lists block " + std::to_string(block));
+    if (block < 0) refuse(index, "lists block " + std::to_string(block));
     batch.tokens.push_back(sequence.tokens[offset]);
     batch.resolves = batch.resolves || sequence.tokens[offset] < 0;
     batch.positions.push_back(position);
@@ -69,6 +70,7 @@ Batch Batch::build(const std::vector<BatchSequence>& sequences, int32_t blockSiz
   if (blockSize < 1) throw Error(ErrorCode::kInternal, "batch: blockSize is " + std::to_string(blockSize));
   requireAtMost("sequences", sequences.size(), limits.maxSequences);
   Batch batch;
+  batch.reserve(sequences);
   batch.queryStart.push_back(0);
   for (size_t index = 0; index < sequences.size(); ++index) {
     const int32_t context = checkSequence(sequences[index], index, blockSize, limits);
@@ -85,6 +87,17 @@ Batch Batch::build(const std::vector<BatchSequence>& sequences, int32_t blockSiz
                 batch.blockTable.begin() + static_cast<ptrdiff_t>(index) * batch.tableStride);
   }
   return batch;
+}
+
+void Batch::reserve(const std::vector<BatchSequence>& sequences) {
+  size_t rows = 0;
+  for (const BatchSequence& sequence : sequences) rows += sequence.tokens.size();
+  tokens.reserve(rows);
+  positions.reserve(rows);
+  slots.reserve(rows);
+  queryStart.reserve(sequences.size() + 1);
+  contextLength.reserve(sequences.size());
+  logitRows.reserve(sequences.size());
 }
 
 void Batch::padTo(int32_t sequences) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "kv/block_pool.h"
@@ -11,7 +12,7 @@ namespace octavo {
 
 /** One sequence's share of a step. */
 struct BatchSequence {
-  std::vector<int32_t> tokens;           // to compute, in order; or sampledAt(row) of the step before
+  std::span<const int32_t> tokens;       // to compute, in order; or sampledAt(row) of the step before
   int32_t start = 0;                     // position of the first of them
   const std::vector<BlockId>* blocks = nullptr;  // covers start + tokens.size() tokens at least
   bool everyLogit = false;               // logits of all its tokens, else of the last only…
@@ -45,6 +46,9 @@ struct Batch {
    * is in their rows means nothing.
    */
   void padTo(int32_t sequences);
+
+ private:
+  void reserve(const std::vector<BatchSequence>& sequences);
 };
 
 }  // namespace octavo

@@ -114,11 +114,12 @@ BatchLimits readLimits(const Fields& limits) {
 SequenceList readSequences(Napi::Value list) {
   const auto given = list.As<Napi::Array>();
   SequenceList read;
-  read.tables.reserve(given.Length());  // sequences point into it
+  read.tokens.reserve(given.Length());  // sequences point into it
+  read.tables.reserve(given.Length());
   for (uint32_t index = 0; index < given.Length(); ++index) {
     const Fields sequence(given.Get(index), "sequences[" + std::to_string(index) + "]");
     BatchSequence& added = read.sequences.emplace_back();
-    added.tokens = readIntegers(sequence, "tokens");
+    added.tokens = read.tokens.emplace_back(readIntegers(sequence, "tokens"));
     added.start = sequence.int32("start");
     if (sequence.has("blocks")) added.blocks = &read.tables.emplace_back(readIntegers(sequence, "blocks"));
     added.everyLogit = sequence.has("everyLogit") && sequence.flag("everyLogit");

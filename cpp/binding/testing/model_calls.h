@@ -12,8 +12,9 @@ void defineModelCalls(Napi::Env env, Napi::Object testing);
 
 BatchLimits readLimits(const Fields& limits);
 
-/** Sequences with the block tables they point to. */
+/** Sequences with the tokens and the block tables they point to. */
 struct SequenceList {
+  std::vector<std::vector<int32_t>> tokens;
   std::vector<std::vector<BlockId>> tables;
   std::vector<BatchSequence> sequences;
 };
