@@ -9,6 +9,8 @@ import type { GenerationResult } from './runtime/result.js'
  * One generation. It starts when it is first asked for something (iterated, or `result` read), and holds
  * nothing before. It can be consumed once: every iteration takes from the same stream.
  *
+ * Of several samples (`n`) the pieces come as they are made, each with its `index`.
+ *
  * Iterating makes the engine wait for a slow consumer (it runs at most 128 pieces ahead); reading `result`
  * lets it run at full speed, and pieces not taken yet are kept. Leaving the loop (`break`, `return`, a
  * throw) cancels the generation within one step, and the loop is left only when the session is free again.
@@ -48,7 +50,27 @@ export class Generation implements AsyncIterableIterator<Piece> {
    */
   get result(): Promise<GenerationResult> {
     unwatch(this)
-    return this.#request.result()
+    return this.#request.results()[0]!
+  }
+
+  /**
+   * The whole of every sample (`n`), by index; `result` is the first of them. Rejects when one fails, which ends the
+   * others.
+   *
+   * @example
+   * ```ts
+   * import { Engine } from 'octavo'
+   * await using engine = await Engine.load()
+   * using session = engine.createSession()
+   * const run = session.generate('Once upon a time', { n: 3, temperature: 1, seed: 1, maxNewTokens: 16 })
+   * for (const { index, text } of await run.results) console.log(index, text)
+   * ```
+   */
+  get results(): Promise<GenerationResult[]> {
+    unwatch(this)
+    const results = Promise.all(this.#request.results())
+    results.catch(() => {}) // nothing is reported as unhandled if no one looks
+    return results
   }
 
   /** The next piece. */

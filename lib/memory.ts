@@ -150,6 +150,8 @@ export interface SessionReport {
   state: string
   /** In the order of service of the requests that wait, 1 for the next; 0: its request does not wait. */
   place: number
+  /** Of the session that a sample of several runs in (`n` of generate): whose prompt it shares. 0: a session of its own. */
+  parent: number
 }
 
 /**

@@ -250,6 +250,8 @@ export interface NativeRequest {
   /** absent: the session's */
   stages?: NativeStages
   credits: number
+  /** Of this prompt, 1 where absent; those after the first have the ids that follow its own, and seed + 1, + 2 … */
+  samples?: number
 }
 
 /** All tokens since the last call, as parallel arrays, then what ended. */
@@ -295,6 +297,8 @@ export interface NativeSession {
   state: string
   /** Of a waiting request, 1 for the next; 0: it does not wait. */
   place: number
+  /** Of a sample's session: whose prompt it shares; 0: none. */
+  parent: number
 }
 
 /** Mirrors BatchReport of cpp/engine/batch_sizer.h. */

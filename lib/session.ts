@@ -164,7 +164,15 @@ export class Session {
   memory(): SessionReport {
     this.assertOpen()
     const report = this.#state.native.report().sessions.find(({ id }) => id === this.#id)
-    const nothing = { blocks: 0, blocksOfOthers: 0, bytes: 0, tokens: 0, state: 'idle', place: 0 }
+    const nothing = {
+      blocks: 0,
+      blocksOfOthers: 0,
+      bytes: 0,
+      tokens: 0,
+      state: 'idle',
+      place: 0,
+      parent: 0,
+    }
     return report ?? { id: this.#id, ...nothing }
   }
 
@@ -203,14 +211,15 @@ export class Session {
 
   #generation(prompt: Int32Array, settings: GenerateSettings): Generation {
     const { native, requests, text, limits } = this.#state
-    const { sampling, stop, logprobs, keepSpecialTokens, signal } = settings
+    const { sampling, stop, logprobs, keepSpecialTokens, n, signal } = settings
     const maxNewTokens = newTokens(settings.maxNewTokens, prompt.length, limits)
-    const pieces = {
+    const pieces = Array.from({ length: n }, (_, index) => ({
+      index,
       detokenizer: text && continuing(text.tokenizer, prompt, keepSpecialTokens),
       stop,
       silent: new Set(keepSpecialTokens ? [] : sampling.stopTokens),
       wantsLogprobs: logprobs !== null,
-    }
+    }))
     const request = { ...sampling, prompt, maxNewTokens, score: false }
     const parts = { native, requests, session: this.#id, request, pieces, signal, owner: this }
     return new Generation(new GenerateRequest(parts), this.#stack)

@@ -181,6 +181,7 @@ RequestSpec readRequest(const Napi::Value& request) {
   read.score = from.flag("score");
   read.credits = from.int32("credits");
   if (from.has("stages")) read.stages = readStages(from.fields("stages"));
+  if (from.has("samples")) read.samples = from.int32("samples");
   if (from.has("priority")) read.priority = from.int32("priority");
   return read;
 }

@@ -79,8 +79,10 @@ Napi::Value clearPrefixCache(EngineHandle& handle, const Napi::CallbackInfo& inf
 
 Napi::Value submit(EngineHandle& handle, const Napi::CallbackInfo& info) {
   const SessionId session = readId(info[0], "session");
-  const RequestId request = handle.engine().submit(session, readRequest(info[1]));
-  handle.requestStarted();
+  RequestSpec spec = readRequest(info[1]);
+  const int32_t samples = spec.samples;
+  const RequestId request = handle.engine().submit(session, std::move(spec));
+  for (int32_t sample = 0; sample < samples; ++sample) handle.requestStarted();
   return Napi::Number::New(info.Env(), static_cast<double>(request));
 }
 

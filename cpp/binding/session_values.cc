@@ -44,6 +44,7 @@ Napi::Object makeSession(Napi::Env env, const SessionReport& session) {
   made.Set("tokens", static_cast<double>(session.tokens));
   made.Set("state", session.state);
   made.Set("place", static_cast<double>(session.place));
+  made.Set("parent", static_cast<double>(session.parent));
   return made;
 }
 

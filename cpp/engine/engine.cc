@@ -70,6 +70,7 @@ RequestId Engine::submit(SessionId id, RequestSpec spec) {
   request->timer = StageTimer(request->spec.stages.value_or(session.stages), request->timings.submitted);
   request->id = ++state_->lastRequest;
   Request& entered = *request;
+  state_->addSamples(entered);
   state_->requests.emplace(entered.id, std::move(request));
   state_->scheduler->enqueue(entered);
   state_->beginTimers(entered, session);
@@ -156,9 +157,10 @@ Session& Engine::State::requireSession(SessionId id) {
 }
 
 void Engine::State::requireIdle(const Session& session) const {
-  if (session.request == 0) return;
-  throw Error(ErrorCode::kSessionBusy, "session " + std::to_string(session.id) + " already runs request " +
-                                           std::to_string(session.request) +
+  if (!session.isBusy()) return;
+  const std::string running = session.request != 0 ? "request " + std::to_string(session.request)
+                                                   : std::to_string(session.samples.size()) + " more samples";
+  throw Error(ErrorCode::kSessionBusy, "session " + std::to_string(session.id) + " already runs " + running +
                                            "; wait for it, cancel it, or use another session");
 }
 
@@ -180,12 +182,18 @@ void Engine::State::finish(Request& request, FinishReason reason, const Error* e
   if (complete && request.logits) event.logits = std::move(*request.logits);
   events.finished.push_back(std::move(event));
 
-  scheduler->remove(request);
+  const bool hadSession = request.awaits == 0;
+  const std::vector<RequestId> samples = std::move(request.samples);
+  if (hadSession) scheduler->remove(request);
   std::erase(timed, &request);
   const RequestId id = request.id;
   const SessionId holder = request.session;
   requests.erase(id);
   allocator->trace().ownerEnded({OwnerKind::kRequest, id});
+  endSamples(samples, reason, error);
+  if (!hadSession) return;
+  Session* const ended = sessions->find(holder);
+  if (ended && ended->parent != 0) return release(*ended, reason, error);
   guarded([&] {
     if (Session* const session = sessions->find(holder)) sessions->trim(*session, inFlight);
   });

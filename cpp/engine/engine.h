@@ -88,6 +88,7 @@ struct RequestSpec {
   int32_t priority = 0;               // the higher goes first
   std::optional<StageLimits> stages;  // absent: the session's
   int32_t credits = 0;                // tokens that may be produced before `grant`
+  int32_t samples = 1;                // of this prompt; see submit
 };
 
 struct SessionReport {
@@ -97,6 +98,7 @@ struct SessionReport {
   size_t bytes = 0;           // of its own
   int64_t tokens = 0;         // whose KV is held
   std::string state;          // "idle" "waiting" "running"
+  SessionId parent = 0;       // of a sample's: whose prompt it shares; 0: none
   int64_t place = 0;          // of a waiting request, in the order of service; 1 is next
 };
 
@@ -221,6 +223,11 @@ class Engine {
    * Throws kInvalidArgument, kContextExceeded, kRequestTooLarge, kQuotaExceeded, kLeaseExpired, kSessionBusy,
    * kDisposed, kOutOfMemory (no host memory for the logits of a score request, or the host is short of memory), and
    * kDeviceFailed once the device has failed.
+   *
+   * Of several samples the first is the request whose id this returns; the others have the ids that follow, the seed plus
+   * their number, and credits, tokens and a terminal event of their own. They begin when its prompt is computed, each in a
+   * session of its own that shares the blocks of the prompt and ends with it; one that ends before ends them all. The
+   * session is busy until all have ended, and its end is theirs; it keeps the KV of the first.
    */
   RequestId submit(SessionId session, RequestSpec request);
   /** The terminal event follows within one step. Unknown or finished ids are fine. */

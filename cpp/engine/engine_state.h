@@ -138,6 +138,12 @@ struct Engine::State {
   void beginTimers(Request& request, Session& session);
   void endRequest(Session& session);
 
+  // samples.cc
+  void addSamples(Request& first);
+  void beginSamples(Request& first, Session& session);
+  void endSamples(const std::vector<RequestId>& samples, FinishReason reason, const Error* error);
+  void leaveParent(const Session& session);
+
   // quarantine.cc
   bool mend();
   bool quarantineBlocks();

@@ -60,7 +60,7 @@ void Engine::State::expire() {
   }
   for (const SessionId id : leased) {
     const Session& session = *sessions->find(id);
-    const int64_t deadline = session.lease.deadline(session.request != 0);
+    const int64_t deadline = session.lease.deadline(session.isBusy());
     if (deadline <= now) silent.push_back(id);
     else nextExpiry = std::min(nextExpiry, deadline);
   }
@@ -88,11 +88,17 @@ void Engine::State::rememberEnd(SessionId id, const Error& error) {
 
 void Engine::State::release(Session& session, FinishReason reason, const Error* error) {
   const SessionId id = session.id;
+  for (const SessionId sample : std::set(session.samples)) {
+    if (Session* const forked = sessions->find(sample)) release(*forked, reason, error);
+  }
   const auto request = requests.find(session.request);
-  leased.erase(id);
   if (request != requests.end()) finish(*request->second, reason, error);
+  Session* const left = sessions->find(id);
+  if (!left) return;  // a sample's, which goes with its request
+  leased.erase(id);
+  leaveParent(*left);
   guarded([&] {
-    if (Session* const left = sessions->find(id)) sessions->remove(*left, inFlight);
+    if (Session* const mended = sessions->find(id)) sessions->remove(*mended, inFlight);
   });
   allocator->trace().ownerEnded({OwnerKind::kSession, id});
   notify();  // others may wait for these blocks
@@ -124,14 +130,16 @@ void Engine::State::beginTimers(Request& request, Session& session) {
   expectExpiry(request.timer.deadline());
 }
 
-/** Of its session, which is idle now. */
+/** Of its session, which is idle now but for samples that go on. */
 void Engine::State::endRequest(Session& session) {
   session.lease.becomeIdle(clock->now());
-  expectExpiry(session.lease.deadline(false));
+  expectExpiry(session.lease.deadline(session.isBusy()));
 }
 
 void requireWithinQuota(const Session& session, const RequestSpec& spec, const KvCacheShape& shape) {
-  const size_t bytes = static_cast<size_t>(blocksOf(spec, shape.blockSize)) * shape.blockBytes();
+  const int64_t each = blocksOf(spec, shape.blockSize);
+  const int64_t shared = (static_cast<int64_t>(spec.prompt.size()) - 1) / shape.blockSize;  // by all samples
+  const size_t bytes = static_cast<size_t>(each + (spec.samples - 1) * (each - shared)) * shape.blockBytes();
   if (session.quota.max == 0 || bytes <= session.quota.max) return;
   throw Error(ErrorCode::kQuotaExceeded,
               "prompt and new tokens (" + std::to_string(spec.prompt.size() + static_cast<size_t>(spec.maxNewTokens)) +
@@ -168,7 +176,7 @@ std::vector<SessionInfo> Engine::sessions() const {
     info.age = now - session.created;
     info.quota = session.quota;
     info.lease = session.lease.terms();
-    if (info.lease.interval > 0) info.leaseLeft = session.lease.deadline(session.request != 0) - now;
+    if (info.lease.interval > 0) info.leaseLeft = session.lease.deadline(session.isBusy()) - now;
     const auto request = state_->requests.find(session.request);
     if (request == state_->requests.end()) continue;
     info.request = request->second->id;

@@ -12,7 +12,8 @@ SessionReport reportOf(const SessionTable& sessions, const Session& session) {
   report.blocksOfOthers = sessions.blocksOfOthers(session);
   report.bytes = static_cast<size_t>(report.blocks - report.blocksOfOthers) * sessions.pool().blockBytes();
   report.tokens = static_cast<int64_t>(session.tokens.size());
-  report.state = session.running ? "running" : session.request != 0 ? "waiting" : "idle";
+  report.state = session.running ? "running" : session.request != 0 ? "waiting" : session.isBusy() ? "running" : "idle";
+  report.parent = session.parent;
   return report;
 }
 

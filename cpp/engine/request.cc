@@ -130,6 +130,11 @@ void validateRequest(const RequestSpec& spec, const RequestLimits& limits) {
                                             (spec.score ? "; a score request generates none: give 0"
                                                         : "; give at least 1"));
   }
+  const int32_t mostSamples = spec.score ? 1 : kMaxSamples;
+  if (spec.samples < 1 || spec.samples > mostSamples) {
+    refuse(ErrorCode::kInvalidArgument, "samples are " + std::to_string(spec.samples) + "; give 1 to " +
+                                            std::to_string(mostSamples));
+  }
   if (spec.credits < 0) {
     refuse(ErrorCode::kInvalidArgument, "credits are " + std::to_string(spec.credits) + "; give 0 or more");
   }

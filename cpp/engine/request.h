@@ -26,6 +26,8 @@ struct Request {
   SessionId session = 0;
   Session* holder = nullptr;        // that session, from `Scheduler::enqueue` on
   RequestSpec spec;
+  std::vector<RequestId> samples;   // that begin when its prompt is computed
+  RequestId awaits = 0;             // of such a one: the request with the prompt; in no queue until then
   Tenant* tenant = nullptr;         // of the queue that it was put into
   bool running = false;             // admitted; else it waits
   bool wasAdmitted = false;         // runs, or was parked since
@@ -74,6 +76,8 @@ struct RequestLimits {
   int64_t poolBlocks = 0;
 };
 
+/** Most samples of one prompt. */
+constexpr int32_t kMaxSamples = 256;
 /** Most biases one request may carry; the upload buffer of a step is sized by it. */
 constexpr int32_t kMaxBiases = 1024;
 /** Most alternatives reported a token (ops/sampling.h). */

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,11 @@ struct Session {
   StageLimits stages;            // of its requests that have none of their own
   Lease lease;
   int64_t created = 0;           // by the engine's clock
+  SessionId parent = 0;          // of a sample's session: whose prompt it shares; 0: a caller's
+  std::set<SessionId> samples;   // sessions whose parent it is
+
+  /** Its request, or a sample of it, waits or runs. */
+  bool isBusy() const { return request != 0 || !samples.empty(); }
 };
 
 /** A block that tables, lists and pool do not agree about, and the sessions that hold it, should, or did last. */

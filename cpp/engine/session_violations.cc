@@ -1,7 +1,6 @@
 // Blocks that are not held as they should be: which they are, and what is done about them.
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "engine/session.h"
 

@@ -29,6 +29,8 @@ StepPlan Engine::State::bookStep() {
 
 void Engine::State::bookSequence(Request& request, const PlannedSequence& planned, int32_t row) {
   bookTokens(request, planned);
+  const bool hasPrompt = planned.start + planned.count >= request.promptTokens();
+  if (hasPrompt && !request.samples.empty()) beginSamples(request, *request.holder);
   if (row >= 0) {
     accept(request, row);
   } else if (request.spec.score && planned.start + planned.count == request.promptTokens()) {

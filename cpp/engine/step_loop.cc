@@ -162,7 +162,8 @@ bool Engine::State::startStep() {
 void Engine::State::sizeBatch() {
   const BlockPool& pool = cache->pool();
   const int64_t bytes = pool.capacity() * static_cast<int64_t>(pool.blockBytes());
-  sizer->look(bytes, scheduler->tokens(), static_cast<int64_t>(requests.size()));
+  const size_t known = scheduler->running().size() + scheduler->waiting().all().size();
+  sizer->look(bytes, scheduler->tokens(), static_cast<int64_t>(known));
   scheduler->setSize(sizer->size(options.admission == Admission::kOptimistic));
 }
 

@@ -3,6 +3,7 @@ import type { Engine } from '../engine.js'
 import { OctavoError } from '../errors.js'
 import type { Generation } from '../generation.js'
 import type { GenerationResult } from '../runtime/result.js'
+import { ranges } from '../options/generate-settings.js'
 import { Arguments, type Flags } from './arguments.js'
 import { modelFlag } from './engine-flags.js'
 import { exitCodes, exitCodesHelp } from './exit.js'
@@ -21,13 +22,14 @@ const help = `octavo generate [options] PROMPT
 Continues PROMPT and writes the text to stdout as it comes; everything else goes to stderr.
 
 ${generationFlagsHelp}
-      --json               write one JSON object with text, tokens, usage and timings at the end instead
+      --n N                samples of the prompt, 1 to 256 (default 1); several are written at the end, one after the other
+      --json               write one JSON object with text, tokens, usage and timings at the end instead; one a line of several
   -h, --help
 
 ${exitCodesHelp}
 `
 
-const flags: Flags = { ...generationFlags, json: { type: 'boolean' } }
+const flags: Flags = { ...generationFlags, n: { type: 'string' }, json: { type: 'boolean' } }
 
 function onePrompt(args: Arguments): string {
   const [prompt, ...more] = args.positionals
@@ -47,8 +49,9 @@ export async function run(argv: readonly string[]): Promise<number> {
     return exitCodes.done
   }
   const prompt = onePrompt(args)
-  const options = generateOptions(args)
-  const settings = engineOptions(args)
+  const n = args.integer('n', ranges.n) ?? 1
+  const options = { ...generateOptions(args), n }
+  const settings = { ...engineOptions(args), maxSequences: n }
   const model = modelFlag(args)
   const interrupt = new AbortController()
   const abort = (): void => interrupt.abort()
@@ -60,6 +63,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     const generation = session.generate(prompt, options)
     interrupt.signal.addEventListener('abort', () => void generation.cancel())
     if (args.has('json')) await writeJson(generation, engine)
+    else if (n > 1) await writeSamples(generation)
     else await stream(generation)
     await snapshot.write(engine)
   } catch (error) {
@@ -78,8 +82,17 @@ async function stream(generation: Generation): Promise<void> {
 }
 
 async function writeJson(generation: Generation, { model, device }: Engine): Promise<void> {
-  const result = await generation.result
-  await output.write(`${JSON.stringify({ model: model.folder, device, ...result })}\n`)
+  for (const result of await generation.results) {
+    await output.write(`${JSON.stringify({ model: model.folder, device, ...result })}\n`)
+  }
+}
+
+/** They are made side by side, and can only be read one after the other. */
+async function writeSamples(generation: Generation): Promise<void> {
+  for (const result of await generation.results) {
+    await output.write(`--- sample ${result.index}\n${result.text}\n`)
+    tellUsage(result)
+  }
 }
 
 function tellUsage({ usage, timings, finishReason }: GenerationResult): void {

@@ -33,6 +33,11 @@ export interface GenerateOptions {
   logitBias?: Readonly<Record<number, number>> | ReadonlyMap<number, number> | undefined
   /** Same seed, same prompt, same options: the same tokens. An integer from 0 below 2^64. Default: drawn at random. */
   seed?: number | bigint | undefined
+  /**
+   * Samples of the prompt, 1 to 256, which is computed once; they share its KV until each goes its own way. Sample i draws as a
+   * generation with `seed` + i does. Default 1.
+   */
+  n?: number | undefined
   /** Text that ends the generation; it is not part of the output. Needs a tokenizer. */
   stop?: string | readonly string[] | undefined
   /** Token ids that end the generation, besides the model's EOS. Their text is not part of the output. */

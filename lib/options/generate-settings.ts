@@ -9,7 +9,10 @@ import { readTimeouts } from './session-options.js'
 import { readBias, readStopStrings, readStopTokens } from './token-options.js'
 
 /** The part of a native request that the options decide. */
-export type SamplingSettings = Omit<NativeRequest, 'prompt' | 'maxNewTokens' | 'score' | 'credits'>
+export type SamplingSettings = Omit<
+  NativeRequest,
+  'prompt' | 'maxNewTokens' | 'score' | 'credits' | 'samples'
+>
 
 export interface GenerateSettings {
   sampling: SamplingSettings
@@ -19,6 +22,8 @@ export interface GenerateSettings {
   /** null: none asked for */
   logprobs: number | null
   keepSpecialTokens: boolean
+  /** samples */
+  n: number
   signal: AbortSignal | undefined
 }
 
@@ -33,6 +38,7 @@ const generateNames: Record<keyof GenerateOptions, true> = {
   presencePenalty: true,
   logitBias: true,
   seed: true,
+  n: true,
   stop: true,
   stopTokens: true,
   ignoreEos: true,
@@ -60,6 +66,7 @@ export const ranges = {
   frequencyPenalty: { min: -100, max: 100 },
   presencePenalty: { min: -100, max: 100 },
   logprobs: { min: 0, max: 20 },
+  n: { min: 1, max: 256 },
   priority: { min: -(2 ** 31), max: 2 ** 31 - 1 },
 } as const satisfies Record<string, Range>
 
@@ -105,6 +112,7 @@ function readSettings(read: Reader, limits: ModelLimits): GenerateSettings {
     stop: readStopStrings(read, limits.hasTokenizer),
     logprobs: read.integer('logprobs', ranges.logprobs) ?? null,
     keepSpecialTokens: read.boolean('keepSpecialTokens') ?? false,
+    n: read.integer('n', ranges.n) ?? 1,
     signal: read.signal('signal'),
   }
 }

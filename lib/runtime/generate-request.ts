@@ -1,23 +1,20 @@
-/** One generation's way through the engine: its events become pieces, its end a result. */
+/** One generation's way through the engine: the pieces of its samples in one stream, its end their results. */
 import { fromNative } from '../errors.js'
-import type { NativeEngine, NativeFinish, NativeRequest } from '../native.js'
+import type { NativeEngine, NativeRequest } from '../native.js'
 import { onAbort } from './abort.js'
 import { Deferred } from './deferred.js'
-import { PieceAssembler, type Piece, type PieceSettings, type TokenLogprob } from './pieces.js'
-import type { RequestSink, RequestTable } from './request-table.js'
-import { buildResult, type GenerationResult } from './result.js'
-
-/** Pieces the engine may be ahead of the consumer (node-addon: 64 or more cost nothing, more only memory). */
-export const creditWindow = 128
-/** Credits are given back in handfuls: one native call per this many pieces. */
-const creditBatch = creditWindow / 4
+import type { Piece, PieceSettings } from './pieces.js'
+import type { RequestTable } from './request-table.js'
+import type { GenerationResult } from './result.js'
+import { creditWindow, Sample, type SampleOwner } from './sample.js'
 
 export interface GenerateRequestParts {
   native: NativeEngine
   requests: RequestTable
   session: number
   request: Omit<NativeRequest, 'credits'>
-  pieces: PieceSettings
+  /** Of each sample. */
+  pieces: PieceSettings[]
   signal: AbortSignal | undefined
   /** The session, and through it the engine: reachable while the request is. */
   owner: { assertOpen: () => void }
@@ -29,22 +26,16 @@ interface Waiter {
   holder: object
 }
 
-/** created → running → (ending: cancel sent, terminal event awaited) → ended */
-type State = 'created' | 'running' | 'ending' | 'ended'
-
 const end: IteratorResult<Piece, undefined> = Object.freeze({ done: true, value: undefined })
 
-export class GenerateRequest implements RequestSink {
-  readonly session: number
+export class GenerateRequest implements SampleOwner {
   readonly #parts: GenerateRequestParts
-  readonly #pieces: PieceAssembler
+  readonly #samples: Sample[]
   readonly #ended = new Deferred<void>()
-  readonly #result = new Deferred<GenerationResult>()
-  #state: State = 'created'
-  #id = 0
-  #queue: Piece[] = []
+  #started = false
+  #left: number
+  #queue: { sample: Sample; piece: Piece }[] = []
   #waiters: Waiter[] = []
-  #owedCredits = 0
   #unbounded = false
   #discarded = false
   #failure: { reason: unknown } | null = null
@@ -52,67 +43,75 @@ export class GenerateRequest implements RequestSink {
 
   constructor(parts: GenerateRequestParts) {
     this.#parts = parts
-    this.session = parts.session
-    this.#pieces = new PieceAssembler(parts.pieces)
+    const { native, session, request } = parts
+    const promptTokens = request.prompt.length
+    const { maxNewTokens } = request
+    this.#samples = parts.pieces.map(
+      (pieces) => new Sample({ native, session, maxNewTokens, promptTokens, pieces, owner: this }),
+    )
+    this.#left = this.#samples.length
   }
 
   get started(): boolean {
-    return this.#state !== 'created'
+    return this.#started
   }
 
   get inFlight(): boolean {
-    return this.#state === 'running' || this.#state === 'ending'
+    return this.#samples.some(({ inFlight }) => inFlight)
   }
 
   /** Resolves when the engine has let go of the request (at once when it never had it). Never rejects. */
   get ended(): Promise<void> {
-    return this.started ? this.#ended.promise : Promise.resolve()
+    return this.#started ? this.#ended.promise : Promise.resolve()
   }
 
   /** Submits, once. What the engine refuses arrives as the request's failure. */
   start(): void {
-    if (this.started) return
-    const { native, requests, request, signal, owner } = this.#parts
-    this.#state = 'running'
-    if (signal?.aborted) return this.fail(signal.reason)
+    if (this.#started) return
+    const { native, requests, session, request, signal, owner } = this.#parts
+    this.#started = true
+    if (signal?.aborted) return this.#failAll(signal.reason)
     const credits = this.#unbounded ? request.maxNewTokens : creditWindow
+    let first: number
     try {
       owner.assertOpen()
-      this.#id = native.submit(this.session, { ...request, credits })
+      first = native.submit(session, { ...request, samples: this.#samples.length, credits })
     } catch (error) {
-      return this.fail(fromNative(error))
+      return this.#failAll(fromNative(error))
     }
-    requests.add(this.#id, this)
+    this.#samples.forEach((sample, index) => {
+      sample.begin(first + index)
+      requests.add(first + index, sample)
+    })
     this.#ignoreSignal = onAbort(signal, this.#abort)
   }
 
-  /** The result; from now on the engine runs ahead of the consumer without limit. */
-  result(): Promise<GenerationResult> {
-    const raise = !this.#unbounded && this.inFlight
+  /** The results, by sample; from now on the engine runs ahead of the consumer without limit. */
+  results(): Promise<GenerationResult>[] {
     this.#unbounded = true
-    if (raise) this.#parts.native.grant(this.#id, this.#parts.request.maxNewTokens)
+    for (const sample of this.#samples) sample.unbind()
     this.start()
-    return this.#result.promise
+    return this.#samples.map(({ result }) => result)
   }
 
-  /** A rejection that nobody looks at is not reported: the same error reaches `result`. */
+  /** A rejection that nobody looks at is not reported: the same error reaches the results. */
   next(holder: object): Promise<IteratorResult<Piece, undefined>> {
     this.start()
-    const value = this.#queue.shift()
-    if (value !== undefined) {
-      this.#giveCredit()
-      return Promise.resolve({ done: false, value })
+    const next = this.#queue.shift()
+    if (next !== undefined) {
+      next.sample.giveCredit()
+      return Promise.resolve({ done: false, value: next.piece })
     }
     const step = new Deferred<IteratorResult<Piece, undefined>>()
     this.#waiters.push({ step, holder })
-    if (this.#state === 'ended') this.#settleWaiters()
+    if (this.#left === 0) this.#settleWaiters()
     return step.promise
   }
 
   /** Ends it early; what was produced so far is kept. Does nothing once it has ended. */
   cancel(): void {
-    if (this.#state === 'created') this.#cancelUnstarted()
-    else if (this.#state === 'running') this.#sendCancel()
+    this.#started = true
+    for (const sample of this.#samples) sample.cancel(this.#failure)
   }
 
   /** The consumer takes no more pieces. */
@@ -122,86 +121,37 @@ export class GenerateRequest implements RequestSink {
     this.cancel()
   }
 
-  token(token: number, logprob: TokenLogprob): void {
-    if (this.#state !== 'running') return
-    try {
-      const piece = this.#pieces.push(token, logprob)
-      if (piece === null) this.#giveCredit()
-      else this.#deliver(piece)
-    } catch (error) {
-      this.#failure = { reason: error }
-    }
-    if (this.#failure !== null || this.#pieces.stopString !== null) this.#sendCancel()
-  }
-
-  finish(finish: NativeFinish): void {
-    if (this.#state === 'ended') return
-    if (this.#failure !== null) return this.fail(this.#failure.reason)
-    if (finish.reason === 'failed') return this.fail(fromNative(finish))
-    const last = this.#pieces.finish()
-    if (last !== null && !this.#discarded) this.#deliver(last)
-    const { wantsLogprobs } = this.#parts.pieces
-    this.#result.resolve(buildResult(finish, this.#pieces, wantsLogprobs))
-    this.#end()
-  }
-
-  fail(reason: unknown): void {
-    if (this.#state === 'ended') return
-    this.#failure = { reason }
-    this.#queue = []
-    this.#result.reject(reason)
-    this.#end()
-  }
-
-  readonly #abort = (): void => {
-    if (this.#state !== 'running') return
-    this.#failure = { reason: this.#parts.signal?.reason }
-    this.discard()
-  }
-
-  #deliver(piece: Piece): void {
+  deliver(sample: Sample, piece: Piece): void {
+    if (this.#discarded) return
     const waiter = this.#waiters.shift()
     if (waiter === undefined) {
-      this.#queue.push(piece)
+      this.#queue.push({ sample, piece })
       return
     }
-    this.#giveCredit()
+    sample.giveCredit()
     waiter.step.resolve({ done: false, value: piece })
   }
 
-  #giveCredit(): void {
-    if (this.#unbounded || this.#state !== 'running') return
-    if (++this.#owedCredits < creditBatch) return
-    this.#parts.native.grant(this.#id, this.#owedCredits)
-    this.#owedCredits = 0
-  }
-
-  #sendCancel(): void {
-    this.#state = 'ending'
-    this.#parts.native.cancel(this.#id)
-  }
-
-  #cancelUnstarted(): void {
-    const promptTokens = this.#parts.request.prompt.length
-    const timings = { submitted: 0, admitted: 0, firstToken: 0, finished: 0 }
-    this.finish({
-      request: 0,
-      reason: 'cancelled',
-      code: '',
-      message: '',
-      promptTokens,
-      cachedTokens: 0,
-      outputTokens: 0,
-      timings,
-      logits: null,
-    })
-  }
-
-  #end(): void {
-    this.#state = 'ended'
+  /** What one sample fails of ends all. */
+  sampleEnded(failure: { reason: unknown } | null): void {
+    this.#left--
+    if (failure !== null) {
+      this.#failure ??= failure
+      this.discard()
+    }
+    if (this.#left > 0) return
     this.#ignoreSignal()
     this.#ended.resolve()
     this.#settleWaiters()
+  }
+
+  readonly #abort = (): void => {
+    this.#failure ??= { reason: this.#parts.signal?.reason }
+    this.discard()
+  }
+
+  #failAll(reason: unknown): void {
+    for (const sample of this.#samples) sample.fail(reason)
   }
 
   #settleWaiters(): void {

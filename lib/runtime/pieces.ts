@@ -16,6 +16,8 @@ export interface TokenLogprob {
  * may have no text (an EOS token). Without a tokenizer every token is a piece and the text is ''.
  */
 export interface Piece {
+  /** Of the sample that it belongs to, from 0; see `n`. */
+  index: number
   text: string
   tokens: number[]
   /** Present when `logprobs` was asked for: one entry a token. */
@@ -23,6 +25,8 @@ export interface Piece {
 }
 
 export interface PieceSettings {
+  /** Of the sample. */
+  index: number
   /** null: no tokenizer */
   detokenizer: Detokenizer | null
   stop: readonly string[]
@@ -92,6 +96,7 @@ export class PieceAssembler {
   }
 
   #emptyPiece(): Piece {
-    return { text: '', tokens: [], ...(this.#settings.wantsLogprobs && { logprobs: [] }) }
+    const { index, wantsLogprobs } = this.#settings
+    return { index, text: '', tokens: [], ...(wantsLogprobs && { logprobs: [] }) }
   }
 }

@@ -1,6 +1,6 @@
 /** How a generation ended: what `run.result` resolves to. */
 import type { NativeFinish } from '../native.js'
-import type { PieceAssembler, TokenLogprob } from './pieces.js'
+import type { PieceAssembler, PieceSettings, TokenLogprob } from './pieces.js'
 
 /**
  * 'stop': a stop string, a stop token or the model's EOS. 'length': `maxNewTokens` were produced, or the
@@ -29,8 +29,10 @@ export interface Timings {
   tokensPerSecond: number
 }
 
-/** The whole of a generation. */
+/** The whole of a generation, or of one of its samples. */
 export interface GenerationResult {
+  /** Of the sample, from 0; see `n`. */
+  index: number
   text: string
   /** Token ids, the EOS or stop token included. */
   tokens: number[]
@@ -67,9 +69,10 @@ function finishReason(finish: NativeFinish, pieces: PieceAssembler): FinishReaso
 export function buildResult(
   finish: NativeFinish,
   pieces: PieceAssembler,
-  wantsLogprobs: boolean,
+  { index, wantsLogprobs }: PieceSettings,
 ): GenerationResult {
   return {
+    index,
     text: pieces.text,
     tokens: pieces.tokens,
     finishReason: finishReason(finish, pieces),

@@ -77,8 +77,11 @@ export class FakeNativeEngine implements NativeEngine {
 
   submit(session: number, request: NativeRequest): number {
     if (this.refusal !== null) throw this.refusal
-    const id = this.#nextRequest++
-    this.submitted.push({ ...request, id, session })
+    const id = this.#nextRequest
+    this.#nextRequest += request.samples ?? 1
+    for (let each = id; each < this.#nextRequest; each++) {
+      this.submitted.push({ ...request, id: each, session })
+    }
     return id
   }
 

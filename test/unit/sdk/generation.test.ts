@@ -1,7 +1,7 @@
 /** The stream's rules, with a scripted engine: what arrives when, and what is let go. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Generation, Piece } from '../../../lib/index.js'
-import { creditWindow } from '../../../lib/runtime/generate-request.js'
+import { creditWindow } from '../../../lib/runtime/sample.js'
 import { fakeEngine, type FakeEngine } from '../../fakes/engine.js'
 import { refusal } from '../../refusal.js'
 
@@ -88,10 +88,15 @@ describe('tokens', () => {
     const result = run.result
     fake.native.emit(1, [0, 8])
     fake.native.finish(1, { reason: 'eos' })
-    expect(await result).toMatchObject({ text: 'a', tokens: [0, 8], finishReason: 'stop' })
+    expect(await result).toMatchObject({
+      index: 0,
+      text: 'a',
+      tokens: [0, 8],
+      finishReason: 'stop',
+    })
     expect(await collect(run)).toEqual([
-      { text: 'a', tokens: [0] },
-      { text: '', tokens: [8] },
+      { index: 0, text: 'a', tokens: [0] },
+      { index: 0, text: '', tokens: [8] },
     ])
   })
 
@@ -100,7 +105,7 @@ describe('tokens', () => {
     const pieces = collect(run)
     fake.native.emit(1, [1], { reason: 'length' })
     const logprobs = [{ token: 1, logprob: -1, top: [] }]
-    expect(await pieces).toEqual([{ text: 'b', tokens: [1], logprobs }])
+    expect(await pieces).toEqual([{ index: 0, text: 'b', tokens: [1], logprobs }])
     expect((await run.result).logprobs).toEqual(logprobs)
   })
 
@@ -122,8 +127,8 @@ describe('stop strings', () => {
     expect(fake.native.cancelled).toEqual([1])
     fake.native.emit(1, [2], { reason: 'cancelled' })
     expect(await pieces).toEqual([
-      { text: 'a', tokens: [0] },
-      { text: '', tokens: [6, 7] },
+      { index: 0, text: 'a', tokens: [0] },
+      { index: 0, text: '', tokens: [6, 7] },
     ])
     expect(await run.result).toMatchObject({
       text: 'a',
