@@ -150,6 +150,11 @@ export class TestEngine {
   }
 
   start(session: number, options: RequestOptions = {}): Running {
+    return this.startAll(session, options)[0]!
+  }
+
+  /** All samples of a prompt. */
+  startAll(session: number, options: RequestOptions = {}): Running[] {
     const { prompt = [1], stopTokens = [], ...rest } = options
     const id = this.native.submit(session, {
       ...greedy,
@@ -157,9 +162,11 @@ export class TestEngine {
       prompt: Int32Array.from(prompt),
       stopTokens: Int32Array.from(stopTokens),
     })
-    const running = new Running(id)
-    this.#running.set(id, running)
-    return running
+    return Array.from({ length: options.samples ?? 1 }, (_, index) => {
+      const running = new Running(id + index)
+      this.#running.set(running.id, running)
+      return running
+    })
   }
 
   /** Runs one request to its end. */

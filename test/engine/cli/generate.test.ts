@@ -52,6 +52,17 @@ describe('octavo generate', () => {
     expect(second.stdout).toBe(first.stdout)
   })
 
+  it('writes several samples one after the other, or as one JSON object a line', async () => {
+    const argv = ['generate', ...cpu, 'Lily', '-n', '12', '-t', '1', '--seed', '7', '--n', '2']
+    const { code, stdout } = await octavo(...argv)
+    expect(code).toBe(0)
+    const lines = (await octavo(...argv, '--json')).stdout.trimEnd().split('\n')
+    const results = lines.map((line) => JSON.parse(line) as GenerationResult)
+    expect(results.map(({ index }) => index)).toEqual([0, 1])
+    expect(stdout).toBe(results.map(({ index, text }) => `--- sample ${index}\n${text}\n`).join(''))
+    expect(results[0]!.text).not.toBe(results[1]!.text)
+  })
+
   it('ends before the first stop string', async () => {
     const argv = ['generate', ...cpu, 'Once upon a time', '--stop', 'One day', '--stop', 'Lily']
     expect((await octavo(...argv)).stdout).toBe(', there was a little girl named \n')
