@@ -72,7 +72,8 @@ bool BatchSizer::mayHelp(int32_t tokens, int64_t nanoseconds) const {
 
 void BatchSizer::lower(int32_t tokens, int64_t nanoseconds) {
   late_ = 0;
-  if (nanoseconds - loweredTime_ > loweredTime_ / kGrain) loweredAt_ = 0;  // another load than that which was lowered for
+  const bool isAnother = nanoseconds - loweredTime_ > loweredTime_ / kGrain;  // load than that which was lowered for
+  if (isAnother) loweredAt_ = 0;
   if (!mayHelp(tokens, nanoseconds)) return;
   const double share = static_cast<double>(sizing_.targetNanoseconds) / static_cast<double>(nanoseconds);
   const auto onTime = static_cast<int32_t>(std::ceil(tokens * std::clamp(share, 0.5, 1 - 1.0 / kGrain)));

@@ -28,14 +28,15 @@ struct BatchReport {
 };
 
 /**
- * Memory: min(maxSequences, floor(available / (tokenBytes · tokens a sequence comes to hold))). That length is foreseen: the
- * mean of those that ended (each new one counts 1/16), or what those who run and wait have now, if that is more.
+ * Memory: min(maxSequences, floor(available / (tokenBytes · tokens a sequence comes to hold))). That length is
+ * foreseen: the mean of those that ended (each new one counts 1/16), or what those who run and wait have now, if that
+ * is more.
  *
- * Time: two steps in a row over the target lower the tokens, to what would have been on time, by an eighth at least and
- * a half at most. Eight in a row after which an eighth more would still take 90 % of the target, were all the time the
- * tokens', raise them by that eighth. What lies between changes nothing: where a step takes a fixed time and one a
- * token, and varies by less than 5 %, a raise is never taken back. A lowering must show before the next one, in a
- * step within it. Where half the tokens are gone and gained less than a quarter of their share, the time is not theirs, and
+ * Time: two steps in a row over the target lower the tokens, to what would have been on time, by an eighth at least
+ * and a half at most. Eight in a row after which an eighth more would still take 90 % of the target, were all the time
+ * the tokens', raise them by that eighth. What lies between changes nothing: where a step takes a fixed time and one a
+ * token, and varies by less than 5 %, a raise is never taken back. A lowering must show before the next one, in a step
+ * within it. Where half the tokens are gone and gained less than a quarter of their share, the time is not theirs, and
  * nothing is lowered until a step was on time, or takes an eighth longer.
  *
  * Both fall at once and rise slowly.

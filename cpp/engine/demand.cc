@@ -16,7 +16,7 @@ int64_t needOf(const BlockDemand& demand) { return demand.most - static_cast<int
 int64_t DemandPlanner::countNew(std::span<const BlockId> table) {
   int64_t count = 0;
   for (const BlockId block : table) {
-    uint32_t& seen = seen_[static_cast<size_t>(block)];
+    uint64_t& seen = seen_[static_cast<size_t>(block)];
     count += seen == round_ ? 0 : 1;
     seen = round_;
   }

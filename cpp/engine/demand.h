@@ -45,8 +45,8 @@ class DemandPlanner {
  private:
   int64_t countNew(std::span<const BlockId> table);
 
-  std::vector<uint32_t> seen_;   // by block: the round it was counted in
-  uint32_t round_ = 0;
+  std::vector<uint64_t> seen_;   // by block: the round it was counted in; 2³² rounds are some months
+  uint64_t round_ = 0;
   int shift_;                    // tokens to blocks
   std::vector<size_t> position_; // by index: its place in the order
   // By place: what is left when it holds all it may, those after it what they hold now, and those before it have ended.

@@ -224,9 +224,9 @@ class Engine {
    * kDisposed, kOutOfMemory (no host memory for the logits of a score request, or the host is short of memory), and
    * kDeviceFailed once the device has failed.
    *
-   * Of several samples the first is the request whose id this returns; the others have the ids that follow, the seed plus
-   * their number, and credits, tokens and a terminal event of their own. They begin when its prompt is computed, each in a
-   * session of its own that shares the blocks of the prompt and ends with it; one that ends before ends them all. The
+   * Of several samples the first is the request whose id this returns; the others have the ids that follow, the seed
+   * plus their number, and credits, tokens and a terminal event of their own. They begin when its prompt is computed,
+   * each in a session of its own that shares the blocks of the prompt and ends with it; if it ends before, all do. The
    * session is busy until all have ended, and its end is theirs; it keeps the KV of the first.
    */
   RequestId submit(SessionId session, RequestSpec request);

@@ -25,8 +25,8 @@ Error describe(const BlockViolation& found, const TraceSnapshot& trace) {
   return {ErrorCode::kInternal, "KV block " + std::to_string(found.block) + " " + found.problem + "; owner " +
                                     ownerKindName(found.owner.kind) + " " + std::to_string(found.owner.id) + ", " +
                                     stackOf(found.owner, trace) +
-                                    ". The block is in quarantine and sessions that held it have ended: create "
-                                    "another and send its whole prompt again. This is a bug of octavo; please report it"};
+                                    ". The block is in quarantine and sessions that held it have ended: create another "
+                                    "and send its whole prompt again. This is a bug of octavo; please report it"};
 }
 
 }  // namespace
@@ -58,8 +58,9 @@ bool Engine::State::quarantineBlocks() {
     for (const SessionId id : each.sessions) touched.emplace(id, error);
     quarantine.violations.push_back(error.what());
   }
-  const size_t surplus = quarantine.violations.size() - std::min(quarantine.violations.size(), kMostRemembered);
-  quarantine.violations.erase(quarantine.violations.begin(), quarantine.violations.begin() + static_cast<int64_t>(surplus));
+  std::vector<std::string>& told = quarantine.violations;
+  const size_t kept = std::min(told.size(), kMostRemembered);
+  told.erase(told.begin(), told.end() - static_cast<int64_t>(kept));
   sessions->isolate(found);
   ++mends;
   for (const auto& [id, error] : touched) {
@@ -74,7 +75,7 @@ bool Engine::State::quarantineBlocks() {
   return true;
 }
 
-/** Runs what gives blocks back. A broken invariant that it meets is mended, and it is run again if it was left half done. */
+/** Runs what gives blocks back. A broken invariant that it meets is mended, and what was left half done is run again. */
 void Engine::State::guarded(const std::function<void()>& giveBack) {
   try {
     return giveBack();

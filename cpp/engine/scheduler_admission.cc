@@ -43,7 +43,8 @@ bool Scheduler::fits(const Request& request) {
     const int64_t watermark = running_.empty() ? 0 : capacity / kWatermarkShare + 1;
     return sessions_.runningBlocks() + prompt + watermark <= capacity;
   }
-  const std::vector<BlockId> held = sessions_.preview(*request.holder, request.spec.prompt);
+  std::vector<BlockId> held;  // by a score request nothing: it computes every position, into blocks of its own
+  if (!request.spec.score) held = sessions_.preview(*request.holder, request.spec.prompt);
   std::vector<BlockDemand> all = demands();
   BlockDemand own = demandOf(request);
   own.table = held;
@@ -108,7 +109,7 @@ void Scheduler::admit(Request& request, uint64_t fence, int64_t now) {
   } else if (!request.spec.score) {  // a parked one goes on: what its session still holds is its prompt and output
     std::vector<int32_t> sequence = request.spec.prompt;
     sequence.insert(sequence.end(), request.output.begin(), request.output.end());
-    sessions_.keepPrefix(session, sequence, request.length(), fence);
+    sessions_.keepPrefix(session, sequence, request.length(), fence, true);
   }
   promised_ += request.promisedBlocks;
   request.running = true;

@@ -82,9 +82,10 @@ class SessionTable {
   /**
    * Keeps what the session's KV and `prompt` have in common, at least one token short of the prompt so that
    * there is something to compute, and at most `most`; gives up the rest, for more of the prompt where the prefix
-   * cache has it. Returns the tokens kept.
+   * cache has it. Returns the tokens kept. `again`: of a request that goes on, whose use of the blocks counts already.
    */
-  int32_t keepPrefix(Session& session, const std::vector<int32_t>& prompt, int32_t most, uint64_t fence);
+  int32_t keepPrefix(Session& session, const std::vector<int32_t>& prompt, int32_t most, uint64_t fence,
+                     bool again = false);
   /**
    * Takes blocks until the first `tokens` positions are covered, and makes those past the held ones writable; false
    * when the pool has too few free. `expected`: positions that will be, as far as is known.

@@ -21,16 +21,18 @@ std::vector<PrefixHash> SessionTable::chainOf(const Session& session, const std:
 }
 
 int32_t SessionTable::keepPrefix(Session& session, const std::vector<int32_t>& prompt, int32_t most,
-                                 uint64_t fence) {
+                                 uint64_t fence, bool again) {
   const size_t usable = std::min(prompt.size() - 1, static_cast<size_t>(most));
   const size_t limit = std::min(session.tokens.size(), usable);
   size_t kept = 0;
   while (kept < limit && session.tokens[kept] == prompt[kept]) ++kept;
   session.tokens.resize(kept);
   trim(session, fence);
-  if (!prefix_.enabled() || usable == 0) return static_cast<int32_t>(kept);
+  if (!prefix_.enabled()) return static_cast<int32_t>(kept);
+  if (!again) session.use = prefix_.nextUse();
+  if (usable == 0) return 0;
   const size_t held = findMore(session, prompt, kept, usable / static_cast<size_t>(settings_.blockSize), fence);
-  prefix_.countQuery(prompt.size(), kept, held - kept);
+  if (!again) prefix_.countQuery(prompt.size(), kept, held - kept);
   return static_cast<int32_t>(held);
 }
 
@@ -38,7 +40,6 @@ int32_t SessionTable::keepPrefix(Session& session, const std::vector<int32_t>& p
 size_t SessionTable::findMore(Session& session, const std::vector<int32_t>& prompt, size_t kept, size_t limit,
                               uint64_t fence) {
   const size_t own = session.chain.size();
-  session.use = prefix_.nextUse();
   prefix_.touch(std::span(session.blocks).first(own), session.use);
   std::vector<PrefixHash> chain = chainOf(session, prompt, limit);
   const auto beyond = std::span<const PrefixHash>(chain).subspan(own);

@@ -28,7 +28,7 @@ std::string whatItIs(const BlockPool::Record& record) {
 std::string listOf(const char* none, const char* some, const std::vector<SessionId>& sessions) {
   if (sessions.empty()) return none;
   std::string text;
-  for (const SessionId id : sessions) text += (text.empty() ? std::string(some) : std::string(", ")) + std::to_string(id);
+  for (const SessionId id : sessions) text += (text.empty() ? some : ", ") + std::to_string(id);
   return text;
 }
 

@@ -67,7 +67,7 @@ void PrefixCache::touch(std::span<const BlockId> blocks, PrefixUse use) {
 }
 
 void PrefixCache::countUse(Entry& entry, PrefixUse use) {
-  entry.time = use.time;
+  entry.time = std::max(entry.time, use.time);
   if (use.number <= entry.last) return;
   if (use.number - entry.last > options_.correlatedUses) entry.before = entry.last;
   entry.last = use.number;
