@@ -91,7 +91,16 @@ const native: NativeReport = {
   blockBytes: 32,
   mappedBytes: 4096,
   sessions: [
-    { id: 4, blocks: 2, blocksOfOthers: 0, bytes: 64, tokens: 30, state: 'running', place: 0, parent: 0 },
+    {
+      id: 4,
+      blocks: 2,
+      blocksOfOthers: 0,
+      bytes: 64,
+      tokens: 30,
+      state: 'running',
+      place: 0,
+      parent: 0,
+    },
   ],
   running: 1,
   waiting: 2,
