@@ -1,6 +1,6 @@
 /** `engine.sessions()`: who is there, and what each holds and may. */
 import type { SessionReport } from './memory.js'
-import type { NativeSessionInfo } from './native.js'
+import type { NativeSessionInfo } from './native-session.js'
 
 /** One session, now. */
 export interface SessionInfo extends SessionReport {

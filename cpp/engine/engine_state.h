@@ -141,6 +141,7 @@ struct Engine::State {
   // samples.cc
   void addSamples(Request& first);
   void beginSamples(Request& first, Session& session);
+  void beginSample(Request& sample, Session& session);
   void endSamples(const std::vector<RequestId>& samples, FinishReason reason, const Error* error);
   void leaveParent(const Session& session);
 

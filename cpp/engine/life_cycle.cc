@@ -141,9 +141,10 @@ void requireWithinQuota(const Session& session, const RequestSpec& spec, const K
   const int64_t shared = (static_cast<int64_t>(spec.prompt.size()) - 1) / shape.blockSize;  // by all samples
   const size_t bytes = static_cast<size_t>(each + (spec.samples - 1) * (each - shared)) * shape.blockBytes();
   if (session.quota.max == 0 || bytes <= session.quota.max) return;
+  const std::string times = spec.samples == 1 ? "" : " of " + std::to_string(spec.samples) + " samples";
   throw Error(ErrorCode::kQuotaExceeded,
               "prompt and new tokens (" + std::to_string(spec.prompt.size() + static_cast<size_t>(spec.maxNewTokens)) +
-                  ") need " + std::to_string(bytes) + " bytes of KV; the quota of session " +
+                  ")" + times + " need " + std::to_string(bytes) + " bytes of KV; the quota of session " +
                   std::to_string(session.id) + " is " + std::to_string(session.quota.max) +
                   " bytes at most: shorten the request, or create the session with a larger quota.max");
 }

@@ -86,7 +86,8 @@ void Engine::State::open(std::shared_ptr<Device> device, const WeightManifest& m
       SessionSettings{options.blockSize, options.eviction, options.prefix, PrefixHasher::randomKey(),
                       kvIdentity(spec, manifest, cache->shape())});
   const SchedulerLimits limits{plan.batch.maxSequences, plan.batch.maxTokens, plan.batch.maxLogitRows,
-                               options.admission};
+                               options.admission,
+                               StepSampler::entries(plan.batch.maxSequences, plan.historyEntries)};
   scheduler = std::make_unique<Scheduler>(*sessions, limits);
   sizer = std::make_unique<BatchSizer>(BatchSizing{plan.batch.maxSequences, plan.batch.maxTokens, options.blockSize,
                                                    static_cast<int64_t>(plan.kvShape.tokenBytes()),

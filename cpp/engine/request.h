@@ -62,7 +62,11 @@ struct Request {
   bool isPaused() const {
     return (!spec.score && credits <= inFlight.outputs) || (!running && inFlight.tokens > 0);
   }
+  /** Its prompt is being computed, and its samples share the block that the next token would be written into. */
+  bool isAboutToFork() const { return !samples.empty() && inFlight.outputs > 0; }
   bool hasPenalty() const;
+  /** Entries that the sampler holds of it: distinct tokens seen, and biases. */
+  int64_t samplingEntries() const;
   /** Makes history and logits. Throws kOutOfMemory when the host has no room for the logits. */
   void prepare(int32_t vocabulary);
 };

@@ -27,23 +27,28 @@ void Engine::State::addSamples(Request& first) {
   }
 }
 
-/** The prompt of `first` is computed: its samples begin in sessions of their own, which share its blocks. */
+/** The prompt of `first` is computed: its samples begin. Those that could not would end with it. */
 void Engine::State::beginSamples(Request& first, Session& session) {
-  const int64_t now = clock->now();
-  for (const RequestId id : std::exchange(first.samples, {})) {
+  for (const RequestId id : first.samples) {
     const auto found = requests.find(id);
-    if (found == requests.end()) continue;  // cancelled meanwhile
-    Request& sample = *found->second;
-    Session& forked = sessions->fork(session);
-    forked.parent = session.id;
-    forked.created = now;
-    session.samples.insert(forked.id);
-    sample.session = forked.id;
-    sample.awaits = 0;
-    sample.timer = StageTimer(sample.timer.limits(), now);
-    scheduler->enqueue(sample);
-    beginTimers(sample, forked);
+    if (found != requests.end()) beginSample(*found->second, session);  // else it was cancelled meanwhile
   }
+  first.samples.clear();
+}
+
+/** In a session of its own, which shares the blocks of this one. */
+void Engine::State::beginSample(Request& sample, Session& session) {
+  const int64_t now = clock->now();
+  Session& forked = sessions->fork(session);
+  forked.parent = session.id;
+  forked.created = now;
+  forked.use = session.use;
+  session.samples.insert(forked.id);
+  sample.session = forked.id;
+  sample.awaits = 0;
+  sample.timer = StageTimer(sample.timer.limits(), now);
+  scheduler->enqueue(sample);
+  beginTimers(sample, forked);
 }
 
 /** Those that still wait for the prompt of a request that is over end as it did. */

@@ -63,6 +63,7 @@ StepPlan Scheduler::plan(uint64_t step, uint64_t fence, int64_t now) {
   draft.plan.step = step;
   draft.tokens = limits_.maxBatchTokens;
   draft.logitRows = limits_.maxLogitRows;
+  draft.samplingEntries = limits_.maxSamplingEntries;
   draft.fence = fence;
   weighed_ = false;
   if (sessions_.pool().capacity() < sessions_.pool().total()) shed(draft);
@@ -110,7 +111,7 @@ std::vector<Request*> Scheduler::byPriority() const {
 }
 
 void Scheduler::place(Request& request, Draft& draft) {
-  if (request.isPaused() || request.isEnding()) return;
+  if (request.isPaused() || request.isEnding() || request.isAboutToFork()) return;
   const Session& session = *request.holder;
   PlannedSequence planned;
   planned.request = request.id;
@@ -121,18 +122,24 @@ void Scheduler::place(Request& request, Draft& draft) {
     planned.count = std::min(planned.count, draft.logitRows);
     planned.logits = LogitsWanted::kEvery;
   } else if (planned.count == remaining) {
-    if (draft.logitRows > 0) planned.logits = LogitsWanted::kLast;
-    else --planned.count;  // no row left to sample from: all but the last token
+    if (maySample(request, draft)) planned.logits = LogitsWanted::kLast;
+    else --planned.count;  // all but the last token
   }
   if (planned.count <= 0 || !provide(request, static_cast<int64_t>(planned.start) + planned.count, draft)) return;
   draft.tokens -= planned.count;
   if (planned.logits == LogitsWanted::kEvery) draft.logitRows -= planned.count;
   if (planned.logits == LogitsWanted::kLast) {
     --draft.logitRows;
+    draft.samplingEntries -= request.samplingEntries();
     ++draft.plan.sampled;
     FairQueue::charge(request, FairQueue::kOutputPrice);
   }
   draft.plan.sequences.push_back(planned);
+}
+
+/** The sampler has a row for it, and room for what its penalties read: those who share a prompt all have seen it. */
+bool Scheduler::maySample(const Request& request, const Draft& draft) const {
+  return draft.logitRows > 0 && request.samplingEntries() <= draft.samplingEntries;
 }
 
 /** Takes a request out of the step again. */
@@ -146,6 +153,7 @@ void Scheduler::unplace(const Request& request, Draft& draft) {
   if (planned->logits == LogitsWanted::kEvery) draft.logitRows += planned->count;
   if (planned->logits == LogitsWanted::kLast) {
     ++draft.logitRows;
+    draft.samplingEntries += request.samplingEntries();
     --draft.plan.sampled;
     FairQueue::charge(request, -FairQueue::kOutputPrice);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "engine/batch_sizer.h"
@@ -18,6 +19,7 @@ struct SchedulerLimits {
   int32_t maxBatchTokens = 0;
   int32_t maxLogitRows = 0;    // at least maxSequences
   Admission admission = Admission::kGuaranteed;
+  int64_t maxSamplingEntries = std::numeric_limits<int64_t>::max();  // of a step; any one request must have room
 };
 
 /**
@@ -69,12 +71,14 @@ class Scheduler {
   struct Draft {
     StepPlan plan;
     int32_t tokens = 0, logitRows = 0;  // left
+    int64_t samplingEntries = 0;        // too
     uint64_t fence = 0;
     bool preempted = false;
   };
   std::vector<Request*> byPriority() const;
   void placeRunning(Draft& draft);
   void place(Request& request, Draft& draft);
+  bool maySample(const Request& request, const Draft& draft) const;
   void unplace(const Request& request, Draft& draft);
 
   // scheduler_admission.cc

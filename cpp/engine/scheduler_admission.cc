@@ -63,7 +63,7 @@ bool Scheduler::makeRoom(const Request& request, uint64_t fence) {
 bool Scheduler::parkPaused(const Request& except, uint64_t fence) {
   for (size_t index = running_.size(); index-- > 0;) {
     Request& request = *running_[index];
-    if (!request.isPaused() || &request == &except) continue;
+    if (!request.isPaused() || request.isAboutToFork() || &request == &except) continue;
     park(request, fence);
     return true;
   }
@@ -102,7 +102,8 @@ void Scheduler::admit(Request& request, uint64_t fence, int64_t now) {
   if (!request.wasAdmitted) {
     // A score request computes every position: what is cached has no logits.
     const int32_t most = request.spec.score ? 0 : request.promptTokens();
-    request.cachedTokens = sessions_.keepPrefix(session, request.spec.prompt, most, fence);
+    const bool isSample = session.parent != 0;  // one use with the request that computed its prompt
+    request.cachedTokens = sessions_.keepPrefix(session, request.spec.prompt, most, fence, isSample);
     request.timings.admitted = now;
     request.wasAdmitted = true;
     FairQueue::charge(request, request.promptTokens() - request.cachedTokens);

@@ -24,7 +24,7 @@ struct UploadLayout {
 
 size_t largestUpload(int32_t maxRows, int64_t historyEntries) {
   const auto rows = static_cast<size_t>(maxRows);
-  return UploadLayout(rows, static_cast<size_t>(historyEntries), rows * kMaxBiases).end;
+  return UploadLayout(rows, static_cast<size_t>(historyEntries) + 1, rows * kMaxBiases).end;  // one to align biases
 }
 
 }  // namespace
@@ -32,6 +32,10 @@ size_t largestUpload(int32_t maxRows, int64_t historyEntries) {
 size_t StepSampler::plannedBytes(int32_t maxRows, int64_t historyEntries) {
   const size_t results = static_cast<size_t>(maxRows) * (1 + kMaxTopLogprobs) * (sizeof(int32_t) + sizeof(float));
   return DeviceAllocator::rounded(largestUpload(maxRows, historyEntries) + results);
+}
+
+int64_t StepSampler::entries(int32_t maxRows, int64_t historyEntries) {
+  return historyEntries + int64_t{maxRows} * kMaxBiases;
 }
 
 StepSampler::StepSampler(DeviceAllocator& allocator, const ModelSpec& spec, int32_t maxRows, int64_t historyEntries,

@@ -15,13 +15,19 @@ namespace octavo {
 class StepSampler {
  public:
   /**
-   * `historyEntries`: most distinct tokens all running requests with penalties can have seen together.
+   * `historyEntries`: most distinct tokens all running requests with penalties can have seen together, if none share
+   * any.
    * `stepsAtOnce`: how many steps may be under way.
    */
   StepSampler(DeviceAllocator& allocator, const ModelSpec& spec, int32_t maxRows, int64_t historyEntries,
               int32_t stepsAtOnce);
   /** Bytes the constructor takes on the device, and as many pinned ones for each step under way. */
   static size_t plannedBytes(int32_t maxRows, int64_t historyEntries);
+  /**
+   * Room of a step for history and biases together. It may be less than sequences have seen that share a prompt: what
+   * bounds their blocks does not bound that.
+   */
+  static int64_t entries(int32_t maxRows, int64_t historyEntries);
 
   /** Begins the next step. */
   void clear();

@@ -1,5 +1,5 @@
 /** What `engine.createSession` accepts, and `timeouts` of one generation. */
-import type { NativeSessionOptions, NativeStages } from '../native.js'
+import type { NativeSessionOptions, NativeStages } from '../native-session.js'
 import { invalid, isBag, OptionReader } from './reader.js'
 
 /** Bytes of KV that one session may hold. */

@@ -1,5 +1,5 @@
 /** What ends by time or by quota, under a clock that stands still until the test moves it. */
-import type { NativeSessionOptions, NativeStages } from '../../lib/native.js'
+import type { NativeSessionOptions, NativeStages } from '../../lib/native-session.js'
 import { story } from '../helpers/goldens.js'
 import { blockBytes, endless, TestEngine, type Running } from '../helpers/native-engine.js'
 import { refusal } from '../helpers/refusal.js'

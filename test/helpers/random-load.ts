@@ -15,7 +15,7 @@ export interface Turn {
 
 const context = 512
 
-function randomSampling(random: SeededRandom): RequestOptions {
+export function randomSampling(random: SeededRandom): RequestOptions {
   const penalized = random.next() < 0.4
   return {
     temperature: random.pick([0, 0, 0.7, 1.4]),

@@ -22,6 +22,7 @@ SchedulerLimits readLimits(const Fields& options) {
   limits.maxSequences = options.int32("maxSequences");
   limits.maxBatchTokens = options.int32("maxBatchTokens");
   limits.maxLogitRows = options.int32("maxLogitRows");
+  if (options.has("maxSamplingEntries")) limits.maxSamplingEntries = options.int32("maxSamplingEntries");
   limits.admission = options.flag("optimistic") ? Admission::kOptimistic : Admission::kGuaranteed;
   return limits;
 }
@@ -95,6 +96,8 @@ Napi::Value SchedulerHandle::submit(const Napi::CallbackInfo& info) {
   request->spec.priority = options.int32("priority");
   request->spec.score = options.flag("score");
   request->credits = options.int32("credits");
+  if (options.has("repetitionPenalty")) request->spec.sampling.repetitionPenalty = 2;
+  request->prepare(0);
   request->promisedBlocks = blocksOf(request->spec, sessions_->blockSize());
   request->id = ++lastRequest_;
   Request& entered = *request;
@@ -134,6 +137,7 @@ void SchedulerHandle::book(const StepPlan& plan, Napi::Array finished) {
     if (planned.logits == LogitsWanted::kLast) {
       request.output.push_back(static_cast<int32_t>(request.length() % 7));
       --request.credits;
+    if (request.history) request.history->addOutput(request.output.back());
       ended = request.left() == 0;
     }
     if (!ended) continue;
