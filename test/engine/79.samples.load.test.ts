@@ -14,9 +14,9 @@ type LoadOptions = NonNullable<Parameters<typeof TestEngine.load>[0]>
 
 const prefix = { eviction: 'lru-2', share: 1, retentionMs: 0, correlatedUses: 0 } as const
 /** Room for the longest alone, and little more. */
-const tight = { kvBytes: 20 * blockBytes(), maxSequences: 6, maxBatchTokens: 48 }
+const tight = { kvBytes: 11 * blockBytes(), maxSequences: 8, maxBatchTokens: 48 }
 /** AddressSanitizer is slow: fewer of the same. */
-const groups = native.buildInfo.sanitizer ? 6 : 16
+const groups = native.buildInfo.sanitizer ? 8 : 40
 
 interface Group {
   options: RequestOptions
@@ -95,7 +95,7 @@ async function runLoad(engine: TestEngine, all: Group[]): Promise<Running[][]> {
       runs[index] = await runGroup(engine, all[index]!)
     }
   }
-  await Promise.all(Array.from({ length: 4 }, work))
+  await Promise.all(Array.from({ length: 8 }, work))
   return runs
 }
 
