@@ -22,14 +22,14 @@ const help = `octavo generate [options] PROMPT
 Continues PROMPT and writes the text to stdout as it comes; everything else goes to stderr.
 
 ${generationFlagsHelp}
-      --n N                samples of the prompt, 1 to 256 (default 1); several are written at the end, one after the other
+      --samples N          samples of PROMPT, 1 to 256 (default 1), of seed, seed + 1 …; several are written at the end
       --json               write one JSON object with text, tokens, usage and timings at the end instead; one a line of several
   -h, --help
 
 ${exitCodesHelp}
 `
 
-const flags: Flags = { ...generationFlags, n: { type: 'string' }, json: { type: 'boolean' } }
+const flags: Flags = { ...generationFlags, samples: { type: 'string' }, json: { type: 'boolean' } }
 
 function onePrompt(args: Arguments): string {
   const [prompt, ...more] = args.positionals
@@ -49,7 +49,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     return exitCodes.done
   }
   const prompt = onePrompt(args)
-  const n = args.integer('n', ranges.n) ?? 1
+  const n = args.integer('samples', ranges.n) ?? 1
   const options = { ...generateOptions(args), n }
   const settings = { ...engineOptions(args), maxSequences: n }
   const model = modelFlag(args)

@@ -34,8 +34,8 @@ export interface GenerateOptions {
   /** Same seed, same prompt, same options: the same tokens. An integer from 0 below 2^64. Default: drawn at random. */
   seed?: number | bigint | undefined
   /**
-   * Samples of the prompt, 1 to 256, which is computed once; they share its KV until each goes its own way. Sample i draws as a
-   * generation with `seed` + i does. Default 1.
+   * Samples of the prompt, 1 to 256, which is computed once; they share its KV until each goes its own way. Sample i
+   * draws as a generation with `seed` + i (modulo 2^64) does. Default 1.
    */
   n?: number | undefined
   /** Text that ends the generation; it is not part of the output. Needs a tokenizer. */

@@ -78,9 +78,9 @@ export class Sample implements RequestSink {
 
   /** Ends it early; what was produced so far is kept. Does nothing once it has ended. */
   cancel(failure: { reason: unknown } | null = null): void {
-    if (this.#state === 'created') this.#cancelUnstarted()
-    if (this.#state !== 'running') return
+    if (this.#state !== 'created' && this.#state !== 'running') return
     this.#failure = failure
+    if (this.#state === 'created') return this.#cancelUnstarted()
     this.#state = 'ending'
     this.#parts.native.cancel(this.#id)
   }

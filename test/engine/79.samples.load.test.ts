@@ -13,7 +13,7 @@ import { SeededRandom } from '../helpers/seeded-random.js'
 type LoadOptions = NonNullable<Parameters<typeof TestEngine.load>[0]>
 
 const prefix = { eviction: 'lru-2', share: 1, retentionMs: 0, correlatedUses: 0 } as const
-/** Room for the longest alone, and little more. */
+/** Room for the longest, which has 9 blocks, and little more. */
 const tight = { kvBytes: 11 * blockBytes(), maxSequences: 8, maxBatchTokens: 48 }
 /** AddressSanitizer is slow: fewer of the same. */
 const groups = native.buildInfo.sanitizer ? 8 : 40
@@ -145,6 +145,7 @@ test.each(settings)(
       expectGroup(group, alone[at]!, all[at]!)
     })
     engine.native.check()
+    if (given.admission !== 'optimistic') expect(engine.native.report().preemptions).toBe(0)
     engine.native.clearPrefixCache()
     expect(engine.native.report()).toMatchObject({
       running: 0,

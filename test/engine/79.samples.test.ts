@@ -42,6 +42,7 @@ test.each<[string, number, Partial<NativeEngineOptions>]>([
   const samples = engine.startAll(session, drawn(prompt, 5))
   await Promise.all(samples.map(({ finish }) => finish))
   expect(samples.map(({ tokens }) => tokens)).toEqual(alone)
+  expect(engine.native.report().preemptions > 0).toBe(given.admission === 'optimistic')
   expect(new Set(alone.map(String)).size).toBeGreaterThan(1)
   expect(engine.native.sessions().map(({ id }) => id)).toEqual([session])
   const next = await engine.run(session, { prompt: story.slice(0, prompt), maxNewTokens: 5 })
