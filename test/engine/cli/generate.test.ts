@@ -53,7 +53,19 @@ describe('octavo generate', () => {
   })
 
   it('writes several samples one after the other, or as one JSON object a line', async () => {
-    const argv = ['generate', ...cpu, 'Lily', '-n', '12', '-t', '1', '--seed', '7', '--samples', '2']
+    const argv = [
+      'generate',
+      ...cpu,
+      'Lily',
+      '-n',
+      '12',
+      '-t',
+      '1',
+      '--seed',
+      '7',
+      '--samples',
+      '2',
+    ]
     const { code, stdout } = await octavo(...argv)
     expect(code).toBe(0)
     const lines = (await octavo(...argv, '--json')).stdout.trimEnd().split('\n')
