@@ -42,7 +42,6 @@ test.each<[string, number, Partial<NativeEngineOptions>]>([
   const samples = engine.startAll(session, drawn(prompt, 5))
   await Promise.all(samples.map(({ finish }) => finish))
   expect(samples.map(({ tokens }) => tokens)).toEqual(alone)
-  expect(engine.native.report().preemptions > 0).toBe(given.admission === 'optimistic')
   expect(new Set(alone.map(String)).size).toBeGreaterThan(1)
   expect(engine.native.sessions().map(({ id }) => id)).toEqual([session])
   const next = await engine.run(session, { prompt: story.slice(0, prompt), maxNewTokens: 5 })
@@ -50,6 +49,20 @@ test.each<[string, number, Partial<NativeEngineOptions>]>([
   await engine.native.disposeSession(session)
   engine.native.clearPrefixCache()
   expect(engine.native.report().blocksOwned).toBe(0)
+})
+
+test('samples that are preempted go on with the same tokens', async () => {
+  const request = { ...drawn(17), maxNewTokens: 100 } // 8 blocks in the end, 2 when they begin
+  const alone = []
+  for (const admission of ['guaranteed', 'optimistic'] as const) {
+    engine = await TestEngine.load({ admission, kvBytes: 8 * blockBytes() })
+    const samples = engine.startAll(engine.native.createSession(), { ...request, samples: 4 })
+    await Promise.all(samples.map(({ finish }) => finish))
+    expect(engine.native.report().preemptions > 0).toBe(admission === 'optimistic')
+    alone.push(samples.map(({ tokens }) => tokens))
+    if (admission === 'guaranteed') await engine.close()
+  }
+  expect(alone[1]).toEqual(alone[0])
 })
 
 test('the blocks of the prompt are held once', async () => {

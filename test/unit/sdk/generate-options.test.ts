@@ -35,6 +35,7 @@ describe('generate options', () => {
     expect([...sampling.stopTokens]).toEqual([1, 2])
     expect(rest).toEqual({
       maxNewTokens: null,
+      n: 1,
       stop: [],
       logprobs: null,
       keepSpecialTokens: false,
