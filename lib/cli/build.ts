@@ -22,7 +22,8 @@ const help = `octavo build [options]
 Compiles build/Release/octavo.node inside the installed package. It needs a C++20 compiler and
 cmake 3.24 or later (ninja is used when it is there). With nvcc the CUDA kernels are built in.
 
-  --cuda on|off|auto   auto (default): with CUDA when nvcc is found; env OCTAVO_CUDA sets it too
+  --cuda on|off|auto   auto: with CUDA when nvcc is found; env OCTAVO_CUDA sets it too (default: as it was
+                       built here before, else auto)
   -j, --jobs N         compilers at once (default: the number of processors)
   --debug              no optimisation, with symbols
   --verbose            print everything that the tools print
@@ -43,7 +44,7 @@ const refuse = (sentence: string): OctavoError =>
   new OctavoError('OCTAVO_INVALID_ARGUMENT', sentence)
 
 interface BuildSettings {
-  cuda: CudaChoice
+  cuda: CudaChoice | null
   jobs: number
   debug: boolean
   verbose: boolean
@@ -71,8 +72,8 @@ function parse(argv: readonly string[]): BuildSettings {
   const args = new Arguments(argv, flags)
   const [extra] = args.positionals
   if (extra !== undefined) throw refuse(`build takes no argument and got '${extra}'`)
-  const cuda = (args.text('cuda') ?? process.env['OCTAVO_CUDA'] ?? 'auto').toLowerCase()
-  if (cuda !== 'auto' && cuda !== 'on' && cuda !== 'off') {
+  const cuda = (args.text('cuda') ?? process.env['OCTAVO_CUDA'])?.toLowerCase() ?? null
+  if (cuda !== null && cuda !== 'auto' && cuda !== 'on' && cuda !== 'off') {
     throw refuse(`--cuda is '${cuda}'; it takes on, off or auto`)
   }
   const jobs = args.number('jobs') ?? availableParallelism()

@@ -10,7 +10,8 @@ export type CudaChoice = 'auto' | 'on' | 'off'
 export interface BuildOptions {
   /** The package folder: sources below it, result in `build/Release/octavo.node`. */
   folder: string
-  cuda: CudaChoice
+  /** null: as the build folder was configured last, `auto` where it was not. */
+  cuda: CudaChoice | null
   jobs: number
   /** No optimisation, with symbols. */
   debug: boolean
@@ -45,7 +46,7 @@ function configureArguments(buildFolder: string, options: BuildOptions): string[
   const args = ['-S', options.folder, '-B', buildFolder]
   const configured = existsSync(join(buildFolder, 'CMakeCache.txt'))
   if (!configured && findOnPath('ninja') !== null) args.push('-G', 'Ninja')
-  args.push(`-DOCTAVO_CUDA=${options.cuda.toUpperCase()}`)
+  if (options.cuda !== null) args.push(`-DOCTAVO_CUDA=${options.cuda.toUpperCase()}`)
   args.push(`-DCMAKE_BUILD_TYPE=${options.debug ? 'Debug' : 'Release'}`)
   args.push(`-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=${join(buildFolder, 'Release')}`)
   return args

@@ -91,6 +91,14 @@ describe('buildWithCMake', () => {
     expect(readFileSync(addon(), 'utf8')).toBe('works')
   })
 
+  it.each(['off', 'on', 'auto', null] as const)('tells cmake %p of CUDA', async (cuda) => {
+    const lines: string[] = []
+    const tool = makeTool('cmake', 'echo "$@"')
+    await buildWithCMake(tool, { ...options, folder, cuda, onLine: (line) => lines.push(line) })
+    const [choice] = /-DOCTAVO_CUDA=\S*/.exec(lines[0]!) ?? [null] // cmake keeps what it was told before
+    expect(choice).toBe(cuda === null ? null : `-DOCTAVO_CUDA=${cuda.toUpperCase()}`)
+  })
+
   it('keeps the cache of its own folder', async () => {
     makeBuild(folder)
     await buildWithCMake(makeTool('cmake', 'exit 0'), { ...options, folder })
