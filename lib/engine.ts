@@ -165,7 +165,8 @@ export class Engine {
   createSession(options?: SessionOptions): Session {
     const settings = readSessionOptions(options)
     this.#state.assertOpen()
-    return new Session(this, this.#state, (native) => native.createSession(settings))
+    const { quotaMax = 0 } = settings
+    return new Session(this, this.#state, quotaMax, (native) => native.createSession(settings))
   }
 
   /** Every session with what it holds, its age, stage, place, quota and lease. Throws OCTAVO_DISPOSED. */

@@ -1,14 +1,14 @@
 /** Prompts and messages become token ids. */
 import { OctavoError } from './errors.js'
-import type { ChatOptions, Prompt } from './options/generate-options.js'
+import type { Prompt } from './options/generate-options.js'
 import { checkPromptLength } from './options/generate-settings.js'
 import type { ModelLimits } from './options/model-limits.js'
-import { invalid, isArray } from './options/reader.js'
-import type { ChatMessage, ChatTemplateOptions, TextModel } from './text/types.js'
+import { invalid, isArray, reading } from './options/reader.js'
+import type { ChatMessage, ChatTemplateOptions, TextModel, Tokenizer } from './text/types.js'
 
 /** A copy: what is checked is what is used, whoever shares the caller's array. */
 function checkedIds(given: ArrayLike<unknown>, length: number, vocabularySize: number): Int32Array {
-  const ids = Array.from({ length }, (_, i) => given[i])
+  const ids = reading('prompt', () => Array.from({ length }, (_, i) => given[i]))
   ids.forEach((id, i) => {
     if (Number.isInteger(id) && (id as number) >= 0 && (id as number) < vocabularySize) return
     throw invalid(`prompt[${i}]`, id, `a token id of this model, 0 to ${vocabularySize - 1}`)
@@ -16,8 +16,26 @@ function checkedIds(given: ArrayLike<unknown>, length: number, vocabularySize: n
   return Int32Array.from(ids as number[])
 }
 
+/** A text that is certainly too long is not encoded, which takes minutes where it is long enough. */
+function encodeWithin(
+  text: string,
+  tokenizer: Tokenizer,
+  most: number,
+  limits: ModelLimits,
+  options?: { addSpecialTokens?: boolean },
+): number[] {
+  const least = text.length > most ? tokenizer.leastTokens(text) : 0
+  if (least <= most) return tokenizer.encode(text, options)
+  throw new OctavoError(
+    'OCTAVO_CONTEXT_EXCEEDED',
+    `the prompt has ${Buffer.byteLength(text)} bytes, at least ${least} tokens, of which none stands for more ` +
+      `than ${tokenizer.mostTokenBytes} bytes, and this model's context is ${limits.contextLength}; ` +
+      `shorten the prompt to at most ${most} tokens`,
+  )
+}
+
 const isIds = (prompt: unknown): prompt is ArrayLike<unknown> =>
-  Array.isArray(prompt) || (ArrayBuffer.isView(prompt) && !(prompt instanceof DataView))
+  isArray(prompt) || (ArrayBuffer.isView(prompt) && !(prompt instanceof DataView))
 
 /**
  * Throws OCTAVO_NO_TOKENIZER for text without one, OCTAVO_INVALID_ARGUMENT for ids that do not exist or none,
@@ -38,8 +56,9 @@ export function promptIds(
       'the prompt is text and this model has no tokenizer.json; pass token ids',
     )
   }
-  const ids = typeof prompt === 'string' ? text!.tokenizer.encode(prompt) : prompt
-  const { length } = ids
+  const ids =
+    typeof prompt === 'string' ? encodeWithin(prompt, text!.tokenizer, most, limits) : prompt
+  const length = reading('prompt.length', () => ids.length)
   if (length === 0) {
     throw new OctavoError(
       'OCTAVO_INVALID_ARGUMENT',
@@ -56,16 +75,19 @@ const isContent = (content: unknown): boolean =>
   content === undefined || content === null || typeof content === 'string' || isArray(content)
 
 function checkMessages(messages: unknown): asserts messages is ChatMessage[] {
-  if (!Array.isArray(messages) || messages.length === 0) {
+  // Copied: a hole is undefined there, and no method passes over it.
+  const list = isArray(messages) ? reading('messages', () => [...messages]) : []
+  if (list.length === 0) {
     throw invalid('messages', messages, 'a non-empty array of { role, content }')
   }
-  // Copied: a hole is undefined there, and no method passes over it.
-  ;[...(messages as unknown[])].forEach((message, i) => {
+  list.forEach((message, i) => {
     const fits = typeof message === 'object' && message !== null
     if (!fits) throw invalid(`messages[${i}]`, message, 'an object with role and content')
-    const { role } = message as { role?: unknown }
+    const read = (name: 'role' | 'content'): unknown =>
+      reading(`messages[${i}].${name}`, () => (message as Record<string, unknown>)[name])
+    const role = read('role')
     if (typeof role !== 'string') throw invalid(`messages[${i}].role`, role, 'a string')
-    const { content } = message as { content?: unknown }
+    const content = read('content')
     if (!isContent(content)) {
       throw invalid(`messages[${i}].content`, content, 'a string, an array of parts, or null')
     }
@@ -74,13 +96,14 @@ function checkMessages(messages: unknown): asserts messages is ChatMessage[] {
 
 /**
  * The ids of a rendered conversation; the template writes BOS and the like itself. Throws
- * OCTAVO_NO_TOKENIZER, OCTAVO_NO_CHAT_TEMPLATE, OCTAVO_TEMPLATE_FAILED, OCTAVO_INVALID_ARGUMENT.
+ * OCTAVO_NO_TOKENIZER, OCTAVO_NO_CHAT_TEMPLATE, OCTAVO_TEMPLATE_FAILED, OCTAVO_INVALID_ARGUMENT, and
+ * OCTAVO_CONTEXT_EXCEEDED for a text that is certainly too long.
  */
 export function chatIds(
   messages: readonly ChatMessage[],
-  options: ChatOptions,
+  options: ChatTemplateOptions,
   text: TextModel | null,
-  vocabularySize: number,
+  limits: ModelLimits,
 ): Int32Array {
   checkMessages(messages)
   if (text === null) {
@@ -92,15 +115,10 @@ export function chatIds(
       'this model has no chat template; use generate() with a prompt written as the model expects it',
     )
   }
-  const { addGenerationPrompt, tools, variables } = options
-  const given: ChatTemplateOptions = {
-    ...(addGenerationPrompt !== undefined && { addGenerationPrompt }),
-    ...(tools !== undefined && { tools }),
-    ...(variables !== undefined && { variables }),
-  }
-  const rendered = text.template.render(messages, given)
-  const ids = text.tokenizer.encode(rendered, { addSpecialTokens: false })
-  if (ids.length > 0) return checkedIds(ids, ids.length, vocabularySize)
+  const rendered = text.template.render(messages, options)
+  const most = limits.contextLength - 1
+  const ids = encodeWithin(rendered, text.tokenizer, most, limits, { addSpecialTokens: false })
+  if (ids.length > 0) return checkedIds(ids, ids.length, limits.vocabularySize)
   throw new OctavoError(
     'OCTAVO_INVALID_ARGUMENT',
     'the chat template rendered these messages to nothing',

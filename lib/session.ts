@@ -15,6 +15,7 @@ import {
 import { chatIds, promptIds } from './prompt.js'
 import { disposedError, type EngineState } from './runtime/engine-state.js'
 import { GenerateRequest } from './runtime/generate-request.js'
+import { roomFor } from './runtime/kv-room.js'
 import { creationStack, unwatch, watch } from './runtime/leaks.js'
 import type { ChatMessage, Detokenizer, Tokenizer } from './text/types.js'
 
@@ -36,13 +37,21 @@ export class Session {
   readonly #id: number
   readonly #state: EngineState
   readonly #stack: string
+  /** 0: no quota */
+  readonly #quotaBytes: number
   #disposed = false
   #fence: Promise<void> | null = null
 
   /** @internal Use engine.createSession(). */
-  constructor(engine: Engine, state: EngineState, create: (native: NativeEngine) => number) {
+  constructor(
+    engine: Engine,
+    state: EngineState,
+    quotaBytes: number,
+    create: (native: NativeEngine) => number,
+  ) {
     this.#engine = engine
     this.#state = state
+    this.#quotaBytes = quotaBytes
     try {
       this.#id = create(state.native)
     } catch (error) {
@@ -120,8 +129,8 @@ export class Session {
   chat(messages: readonly ChatMessage[], options: ChatOptions = {}): Generation {
     this.assertOpen()
     const { text, limits } = this.#state
-    const settings = readChatOptions(options, limits)
-    return this.#generation(chatIds(messages, options, text, limits.vocabularySize), settings)
+    const { settings, template } = readChatOptions(options, limits)
+    return this.#generation(chatIds(messages, template, text, limits), settings)
   }
 
   /**
@@ -144,7 +153,8 @@ export class Session {
    */
   fork(): Session {
     this.assertOpen()
-    return new Session(this.#engine, this.#state, (native) => native.forkSession(this.#id))
+    const fork = (native: NativeEngine): number => native.forkSession(this.#id)
+    return new Session(this.#engine, this.#state, this.#quotaBytes, fork)
   }
 
   /**
@@ -212,7 +222,9 @@ export class Session {
   #generation(prompt: Int32Array, settings: GenerateSettings): Generation {
     const { native, requests, text, limits } = this.#state
     const { sampling, stop, logprobs, keepSpecialTokens, n, signal } = settings
-    const maxNewTokens = newTokens(settings.maxNewTokens, prompt.length, limits)
+    const demand = { promptTokens: prompt.length, samples: n, quotaBytes: this.#quotaBytes }
+    const room = (): number => roomFor(demand, this.#state.kv)
+    const maxNewTokens = newTokens(settings.maxNewTokens, prompt.length, limits, room)
     const pieces = Array.from({ length: n }, (_, index) => ({
       index,
       detokenizer: text && continuing(text.tokenizer, prompt, keepSpecialTokens),

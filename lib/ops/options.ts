@@ -7,6 +7,5 @@ export function readOptions<Options extends object>(
   known: Record<keyof Options, true>,
   prefix = '',
 ): Options {
-  new OptionReader<Options>(options, known, prefix)
-  return options ?? ({} as Options)
+  return new OptionReader<Options>(options, known, prefix).all() as Options
 }

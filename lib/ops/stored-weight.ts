@@ -91,8 +91,8 @@ export interface WeightPlan {
 
 /** Throws OCTAVO_INVALID_ARGUMENT, with both numbers, and OCTAVO_UNKNOWN_OPTION. */
 export function planOf(stored: StoredWeight): WeightPlan {
-  new OptionReader<StoredWeight>(stored, storedNames, 'weight')
-  const weight = { groupRows: 1, groupColumns: stored.columns, ...stored }
+  const given = new OptionReader<StoredWeight>(stored, storedNames, 'weight').all() as StoredWeight
+  const weight = { groupRows: 1, groupColumns: given.columns, ...given }
   const { layout, codeType, rows, columns, groupColumns, groupRows, scaleType } = weight
   for (const [name, size] of Object.entries({ rows, columns, groupColumns, groupRows })) {
     requireSize(`weight.${name}`, size)

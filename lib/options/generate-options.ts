@@ -8,8 +8,9 @@ import type { TimeoutOptions } from './session-options.js'
  */
 export interface GenerateOptions {
   /**
-   * Tokens to produce at most, at least 1. Default: the model's own, else 512; cut to what the context leaves. A number given here that, with the prompt, exceeds
-   * the context is refused with OCTAVO_CONTEXT_EXCEEDED.
+   * Tokens to produce at most, at least 1. Default: the model's own, else 512; cut to what the context, the KV cache and
+   * the session's quota leave. A number given here that, with the prompt, exceeds one of these is refused: with
+   * OCTAVO_CONTEXT_EXCEEDED, OCTAVO_REQUEST_TOO_LARGE, OCTAVO_QUOTA_EXCEEDED.
    */
   maxNewTokens?: number | undefined
   /**

@@ -4,7 +4,8 @@ import { OctavoError } from '../errors.js'
 import type { NativeRequest } from '../native.js'
 import type { ChatOptions, GenerateOptions } from './generate-options.js'
 import type { ModelLimits } from './model-limits.js'
-import { OptionReader, type Range } from './reader.js'
+import type { ChatTemplateOptions } from '../text/types.js'
+import { isArray, OptionReader, type Range } from './reader.js'
 import { readTimeouts } from './session-options.js'
 import { readBias, readStopStrings, readStopTokens } from './token-options.js'
 
@@ -122,17 +123,27 @@ export function readGenerateOptions(options: unknown, limits: ModelLimits): Gene
   return readSettings(new OptionReader<GenerateOptions>(options, generateNames), limits)
 }
 
+export interface ChatSettings {
+  settings: GenerateSettings
+  template: ChatTemplateOptions
+}
+
 /** The same for `session.chat`, whose template options may stand among them. */
-export function readChatOptions(options: unknown, limits: ModelLimits): GenerateSettings {
+export function readChatOptions(options: unknown, limits: ModelLimits): ChatSettings {
   const read = new OptionReader<ChatOptions>(options, chatNames)
-  read.boolean('addGenerationPrompt')
+  const addGenerationPrompt = read.boolean('addGenerationPrompt')
   const tools = read.raw('tools')
-  if (tools !== undefined && !Array.isArray(tools)) throw read.invalid('tools', 'an array')
+  if (tools !== undefined && !isArray(tools)) throw read.invalid('tools', 'an array')
   const variables = read.raw('variables')
   if (variables !== undefined && (typeof variables !== 'object' || variables === null)) {
     throw read.invalid('variables', 'an object')
   }
-  return readSettings(read, limits)
+  const template = {
+    ...(addGenerationPrompt !== undefined && { addGenerationPrompt }),
+    ...(tools !== undefined && { tools }),
+    ...(variables !== undefined && { variables }),
+  } as ChatTemplateOptions
+  return { settings: readSettings(read, limits), template }
 }
 
 /** Throws OCTAVO_CONTEXT_EXCEEDED for a prompt of more than `most` tokens. */
@@ -145,12 +156,20 @@ export function checkPromptLength(promptTokens: number, most: number, limits: Mo
   )
 }
 
-/** How many tokens may come, from what was asked and what the context leaves. Throws OCTAVO_CONTEXT_EXCEEDED. */
-export function newTokens(asked: number | null, promptTokens: number, limits: ModelLimits): number {
+/**
+ * How many tokens may come, from what was asked and what the context leaves; where nothing was asked no more than `room`,
+ * which KV cache and quota have. Throws OCTAVO_CONTEXT_EXCEEDED.
+ */
+export function newTokens(
+  asked: number | null,
+  promptTokens: number,
+  limits: ModelLimits,
+  room: () => number,
+): number {
   const { contextLength, defaults } = limits
   checkPromptLength(promptTokens, contextLength - 1, limits)
   const left = contextLength - promptTokens
-  if (asked === null) return Math.min(defaults.maxNewTokens ?? 512, left)
+  if (asked === null) return Math.min(defaults.maxNewTokens ?? 512, left, room())
   if (asked <= left) return asked
   throw new OctavoError(
     'OCTAVO_CONTEXT_EXCEEDED',

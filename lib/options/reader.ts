@@ -12,15 +12,51 @@ export interface Range {
   single?: boolean
 }
 
+/** What was thrown, in words. */
+export const messageOf = (error: unknown): string => {
+  try {
+    return error instanceof Error ? error.message : String(error)
+  } catch {
+    return 'what it throws cannot be read either'
+  }
+}
+
+const isOurs = (error: unknown): error is OctavoError => {
+  try {
+    return error instanceof OctavoError
+  } catch {
+    return false
+  }
+}
+
+/** Reads what a caller handed in. A getter or a proxy may throw there: then the caller is told which value it was. */
+export function reading<T>(name: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (isOurs(error)) throw error
+    const sentence = `${name} cannot be read: ${messageOf(error)}; pass values that can`
+    throw new OctavoError('OCTAVO_INVALID_ARGUMENT', sentence, { cause: error })
+  }
+}
+
 /** A value as an error sentence shows it: short, and with its type when that is what is wrong. */
 export function show(value: unknown): string {
   if (typeof value === 'string')
     return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
   if (typeof value === 'bigint') return `${value}n`
   if (typeof value === 'function') return 'a function'
-  if (isArray(value)) return `an array of ${value.length}`
+  if (isArray(value)) return `an array of ${lengthOf(value)}`
   if (typeof value === 'object' && value !== null) return `an object (${classOf(value)})`
   return String(value)
+}
+
+function lengthOf(value: unknown[]): string {
+  try {
+    return String(value.length)
+  } catch {
+    return 'no length'
+  }
 }
 
 /** The caller's object may be a proxy or have getters: what they throw is no reason to be left without a refusal. */
@@ -91,7 +127,7 @@ export const inRange = (value: number, { min, above, max, single }: Range): bool
   (max === undefined || value <= max)
 
 /**
- * One options object. Every method returns undefined where the option is absent (or undefined) and throws
+ * One options object, each option of it read once. Every method returns undefined where the option is absent (or undefined) and throws
  * OCTAVO_INVALID_ARGUMENT where it is not what it must be; the constructor throws OCTAVO_UNKNOWN_OPTION.
  */
 export class OptionReader<Options extends object> {
@@ -105,8 +141,17 @@ export class OptionReader<Options extends object> {
     if (!isBag(options)) {
       throw invalid(prefix === '' ? 'options' : prefix, options, 'an object of options')
     }
-    for (const name of Object.keys(options)) this.#refuseUnknown(name, Object.keys(known))
-    this.#bag = options as Record<string, unknown>
+    const given = options as Readonly<Record<string, unknown>>
+    const names = reading(prefix === '' ? 'the options object' : prefix, () => Object.keys(given))
+    for (const name of names) this.#refuseUnknown(name, Object.keys(known))
+    const read = (name: string): unknown => reading(this.#prefix + name, () => given[name])
+    const values = Object.keys(known).map((name) => [name, read(name)] as const)
+    this.#bag = Object.fromEntries(values.filter(([, value]) => value !== undefined))
+  }
+
+  /** All options that are there, unchecked. */
+  all(): Partial<Options> {
+    return { ...this.#bag } as Partial<Options>
   }
 
   #refuseUnknown(name: string, known: readonly string[]): void {

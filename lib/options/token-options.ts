@@ -3,7 +3,7 @@ import { types } from 'node:util'
 import { OctavoError } from '../errors.js'
 import type { GenerateOptions } from './generate-options.js'
 import type { ModelLimits } from './model-limits.js'
-import { invalid, isArray, isBag, type OptionReader } from './reader.js'
+import { invalid, isArray, isBag, reading, type OptionReader } from './reader.js'
 
 type Reader = OptionReader<GenerateOptions>
 
@@ -28,9 +28,9 @@ export function readBias(
   if (!isMap(bias) && !isBag(bias)) {
     throw read.invalid('logitBias', 'an object or a Map from token id to bias')
   }
-  const entries: [unknown, unknown][] = isMap(bias)
-    ? [...bias]
-    : Object.entries(bias).map(([key, value]) => [idOfKey(key), value])
+  const entries: [unknown, unknown][] = reading('logitBias', () =>
+    isMap(bias) ? [...bias] : Object.entries(bias).map(([key, value]) => [idOfKey(key), value]),
+  )
   for (const [id, value] of entries) {
     checkId('a token of logitBias', id, vocabularySize)
     const fits = typeof value === 'number' && !Number.isNaN(value) && Math.fround(value) < Infinity
@@ -50,7 +50,9 @@ export function readStopTokens(read: Reader, limits: ModelLimits): Int32Array {
   const own = given === undefined ? [] : given
   if (!isArray(own)) throw read.invalid('stopTokens', 'an array of token ids')
   // Copied: a hole is undefined there, and no method passes over it.
-  const ids = [...own].map((id, i) => checkId(`stopTokens[${i}]`, id, limits.vocabularySize))
+  const ids = reading('stopTokens', () => [...own]).map((id, i) =>
+    checkId(`stopTokens[${i}]`, id, limits.vocabularySize),
+  )
   const eos = read.boolean('ignoreEos') === true ? [] : limits.eosTokenIds
   return Int32Array.from(new Set([...eos, ...ids]))
 }
@@ -58,7 +60,7 @@ export function readStopTokens(read: Reader, limits: ModelLimits): Int32Array {
 export function readStopStrings(read: Reader, hasTokenizer: boolean): string[] {
   const stop = read.raw('stop')
   const given = stop === undefined ? [] : typeof stop === 'string' ? [stop] : stop
-  const list = isArray(given) ? [...given] : ['']
+  const list = isArray(given) ? reading('stop', () => [...given]) : ['']
   const fits = list.every((text) => typeof text === 'string' && text.length > 0)
   if (!fits) throw read.invalid('stop', 'a non-empty string or an array of non-empty strings')
   if (list.length > 0 && !hasTokenizer) {

@@ -7,6 +7,7 @@ import type { Model } from '../model.js'
 import type { NativeEngine } from '../native.js'
 import type { NativeSpill } from '../native-trace.js'
 import type { ModelLimits } from '../options/model-limits.js'
+import type { NativePlan } from '../plan.js'
 import type { TextModel } from '../text/types.js'
 import type { RequestTable } from './request-table.js'
 
@@ -23,6 +24,7 @@ export class EngineState {
   readonly model: Model
   readonly text: TextModel | null
   readonly limits: ModelLimits
+  #kv: NativePlan['kv'] | null = null
   #disposed = false
   #spillTold = false
   #disposal: Promise<void> | null = null
@@ -43,6 +45,12 @@ export class EngineState {
 
   get disposed(): boolean {
     return this.#disposed
+  }
+
+  /** The size of the KV cache. */
+  get kv(): NativePlan['kv'] {
+    this.#kv ??= this.native.plan({ contextTokens: 0, sessions: 1 }).kv
+    return this.#kv
   }
 
   /** Throws OCTAVO_DISPOSED. */

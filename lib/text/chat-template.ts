@@ -1,6 +1,7 @@
 /** A model's chat template: messages to the text that the model was trained to continue. */
 
 import { OctavoError } from '../errors.js'
+import { messageOf } from '../options/reader.js'
 import { JinjaTemplate } from './jinja-template.js'
 import type { TemplateSource, TemplateSources } from './template-source.js'
 import type { ChatMessage, ChatTemplate, ChatTemplateOptions } from './types.js'
@@ -49,10 +50,8 @@ export class JinjaChatTemplate implements ChatTemplate {
         add_generation_prompt: addGenerationPrompt,
       })
     } catch (error) {
-      const words = (error as Error).message
-      throw new OctavoError('OCTAVO_TEMPLATE_FAILED', `the chat template failed: ${words}`, {
-        cause: error,
-      })
+      const sentence = `the chat template failed: ${messageOf(error)}`
+      throw new OctavoError('OCTAVO_TEMPLATE_FAILED', sentence, { cause: error })
     }
   }
 

@@ -11,6 +11,8 @@ type Step = (text: string, atStart: boolean) => string[]
 export interface PreTokenizer {
   /** Words are spelled in the byte alphabet: their bytes are looked up, not their characters. */
   byteLevel: boolean
+  /** Some text is in no word. */
+  removes: boolean
   split: Step
 }
 
@@ -27,6 +29,7 @@ export function parsePreTokenizer(value: unknown): PreTokenizer {
   const steps = configs.map(({ config, key }) => parseStep(config, key))
   return {
     byteLevel: levels.at(-1) === true,
+    removes: configs.some(({ config }) => removesText(config)),
     split: (text, atStart) =>
       steps.reduce(
         (words, step) => words.flatMap((word, at) => step(word, atStart && at === 0)),
@@ -43,6 +46,12 @@ function flatten(value: unknown, key: string): { config: JsonObject; key: string
   const list = arrayAt(config.pretokenizers, `${key}.pretokenizers`)
   return list.flatMap((step, at) => flatten(step, `${key}.pretokenizers[${at}]`))
 }
+
+const removesText = ({ type, behavior, replacement }: JsonObject): boolean =>
+  behavior === 'Removed' ||
+  type === 'Whitespace' ||
+  type === 'WhitespaceSplit' ||
+  (type === 'Metaspace' && replacement === '')
 
 function parseStep(config: JsonObject, key: string): Step {
   const type = stringAt(config.type, `${key}.type`)

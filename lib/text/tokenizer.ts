@@ -1,7 +1,7 @@
 /** A tokenizer.json put to work. */
 
 import { OctavoError } from '../errors.js'
-import { invalid, OptionReader } from '../options/reader.js'
+import { invalid, isArray, OptionReader, reading } from '../options/reader.js'
 import { AddedTokenFinder } from './added-tokens.js'
 import { checkModelKind, parseBpeModel } from './bpe-model.js'
 import { StreamDetokenizer } from './detokenizer.js'
@@ -10,6 +10,7 @@ import { parseNormalizer, type Normalizer } from './normalizer.js'
 import { parsePostProcessor, type Frame } from './post-processor.js'
 import { parsePreTokenizer, type PreTokenizer } from './pre-tokenizer.js'
 import type { SpecialTokens } from './special-tokens.js'
+import { mostTokenBytes } from './token-bound.js'
 import { parseDecoder, TokenBytes, type DecoderRules } from './token-bytes.js'
 import type { Detokenizer, Tokenizer } from './types.js'
 import { Vocabulary } from './vocabulary.js'
@@ -26,10 +27,16 @@ interface DecodeOptions {
 /** Half a surrogate pair is no character: it is read as U+FFFD, as UTF-8 encoders do. */
 const loneSurrogate = /\p{Surrogate}/gu
 
+function requireText(text: unknown): asserts text is string {
+  if (typeof text === 'string') return
+  throw new OctavoError('OCTAVO_INVALID_ARGUMENT', `text must be a string, not ${typeof text}`)
+}
+
 export class BpeTokenizer implements Tokenizer {
   readonly vocabularySize: number
   readonly bosTokenId: number | null
   readonly eosTokenIds: readonly number[]
+  readonly mostTokenBytes: number
   private readonly vocabulary: Vocabulary
   private readonly rawTokens: AddedTokenFinder
   private readonly normalizedTokens: AddedTokenFinder
@@ -59,6 +66,7 @@ export class BpeTokenizer implements Tokenizer {
     this.normalizedTokens = new AddedTokenFinder(normalized, this.normalize)
     const bpe = parseBpeModel(model, vocabulary)
     this.words = new WordEncoder(vocabulary, bpe, this.preTokenizer.byteLevel)
+    this.mostTokenBytes = mostTokenBytes(vocabulary, bpe, this.preTokenizer)
     this.frame = parsePostProcessor(json.post_processor)
     this.decoderRules = parseDecoder(json.decoder)
     this.bytes = new TokenBytes(vocabulary, this.decoderRules, this.normalize)
@@ -69,9 +77,7 @@ export class BpeTokenizer implements Tokenizer {
   }
 
   encode(text: string, options?: EncodeOptions): number[] {
-    if (typeof text !== 'string') {
-      throw new OctavoError('OCTAVO_INVALID_ARGUMENT', `text must be a string, not ${typeof text}`)
-    }
+    requireText(text)
     const read = new OptionReader<EncodeOptions>(options, { addSpecialTokens: true })
     const addSpecialTokens = read.boolean('addSpecialTokens') ?? true
     const ids: number[] = addSpecialTokens ? [...this.frame.before] : []
@@ -83,11 +89,24 @@ export class BpeTokenizer implements Tokenizer {
     return ids
   }
 
+  leastTokens(text: string): number {
+    requireText(text)
+    let least = 0
+    const count = (section: string | number): void => {
+      if (typeof section === 'number') least++
+      else least += Math.ceil(Buffer.byteLength(section) / this.mostTokenBytes)
+    }
+    for (const section of this.rawTokens.split(text.replace(loneSurrogate, '\ufffd'))) {
+      if (typeof section === 'number') count(section)
+      else this.normalizedTokens.split(this.normalize(section)).forEach(count)
+    }
+    return least
+  }
+
   decode(ids: readonly number[], options?: DecodeOptions): string {
     const detokenizer = this.detokenizer(options)
-    this.requireIds(ids)
     let text = ''
-    for (const id of ids) text += detokenizer.push(id)
+    for (const id of this.checkedIds(ids)) text += detokenizer.push(id)
     return text + detokenizer.flush()
   }
 
@@ -97,15 +116,18 @@ export class BpeTokenizer implements Tokenizer {
     return new StreamDetokenizer(this.vocabulary, this.bytes, this.decoderRules, keep)
   }
 
-  private requireIds(ids: unknown): asserts ids is readonly number[] {
-    if (!Array.isArray(ids) && !(ids instanceof Int32Array) && !(ids instanceof Uint32Array)) {
+  /** A copy: what is checked is what is used. */
+  private checkedIds(ids: unknown): readonly number[] {
+    if (!isArray(ids) && !(ids instanceof Int32Array) && !(ids instanceof Uint32Array)) {
       throw invalid('ids', ids, 'an array of token ids')
     }
     const size = this.vocabularySize
-    for (const [at, id] of (ids as readonly unknown[]).entries()) {
+    const list = reading('ids', () => Array.from(ids as ArrayLike<unknown>))
+    for (const [at, id] of list.entries()) {
       if (Number.isInteger(id) && (id as number) >= 0 && (id as number) < size) continue
       throw invalid(`ids[${at}]`, id, `a token id of this tokenizer, 0 to ${size - 1}`)
     }
+    return list as number[]
   }
 
   /** `text` lies between special tokens; tokens of the normalised text are found now. */

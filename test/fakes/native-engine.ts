@@ -7,6 +7,7 @@ import type {
   NativeReport,
   NativeRequest,
 } from '../../lib/native.js'
+import type { NativePlan } from '../../lib/plan.js'
 import type { NativeGraphs } from '../../lib/native-graphs.js'
 import type { NativeLeakReport, NativeSpill } from '../../lib/native-trace.js'
 
@@ -153,8 +154,17 @@ export class FakeNativeEngine implements NativeEngine {
     }
   }
 
-  plan(): never {
-    throw new Error('the fake has no plan')
+  /** Of the KV cache alone. */
+  plan(): NativePlan {
+    const kv = {
+      dtype: 'fp32',
+      blockSize: 16,
+      blockBytes: 32,
+      tokenBytes: 2,
+      blocks: 100,
+      tokens: 1600,
+    }
+    return { kv } as NativePlan
   }
 
   audit(): never {

@@ -24,6 +24,8 @@ export function wordText(words: readonly string[]): TextModel {
     vocabularySize: words.length,
     bosTokenId: null,
     eosTokenIds: [],
+    mostTokenBytes: 4,
+    leastTokens: (text) => Math.ceil(Buffer.byteLength(text) / 4),
     encode: (text) => text.split('').map((letter) => words.indexOf(letter)),
     decode: (ids) => ids.map((id) => words[id]).join(''),
     detokenizer: () => new WordDetokenizer(words),

@@ -166,7 +166,7 @@ describe('generate options', () => {
 describe('chat options', () => {
   it('lets the template have its own', () => {
     const own = { addGenerationPrompt: false, tools: [], variables: { thinking: true } }
-    expect(readChatOptions({ ...own, topK: 3 }, limits()).sampling.topK).toBe(3)
+    expect(readChatOptions({ ...own, topK: 3 }, limits()).settings.sampling.topK).toBe(3)
   })
 
   it.each([
@@ -181,20 +181,31 @@ describe('chat options', () => {
 })
 
 describe('the number of new tokens', () => {
-  it('defaults to 512, or what the model says, cut to what the context leaves', () => {
-    const long = { ...limits(), contextLength: 10_000 }
-    expect(newTokens(null, 10, long)).toBe(512)
-    const own = { ...long, defaults: { greedy: true, maxNewTokens: 77 } }
-    expect(newTokens(null, 10, own)).toBe(77)
-    expect(newTokens(null, 60, limits())).toBe(4)
+  const plenty = (): number => 1e9
+
+  it('defaults to no more than there is room for, which bounds nothing that was asked for', () => {
+    expect(newTokens(null, 10, limits(), () => 7)).toBe(7)
+    expect(newTokens(20, 10, limits(), () => 7)).toBe(20)
   })
 
-  it('may fill the context exactly', () => expect(newTokens(4, 60, limits())).toBe(4))
+  it('defaults to 512, or what the model says, cut to what the context leaves', () => {
+    const long = { ...limits(), contextLength: 10_000 }
+    expect(newTokens(null, 10, long, plenty)).toBe(512)
+    const own = { ...long, defaults: { greedy: true, maxNewTokens: 77 } }
+    expect(newTokens(null, 10, own, plenty)).toBe(77)
+    expect(newTokens(null, 60, limits(), plenty)).toBe(4)
+  })
+
+  it('may fill the context exactly', () => expect(newTokens(4, 60, limits(), plenty)).toBe(4))
 
   it('refuses more, with all the numbers', () => {
     const together = 'has 60 tokens and maxNewTokens is 5: together 65, and this model'
-    expect(() => newTokens(5, 60, limits())).toThrow(refusal('OCTAVO_CONTEXT_EXCEEDED', together))
+    expect(() => newTokens(5, 60, limits(), plenty)).toThrow(
+      refusal('OCTAVO_CONTEXT_EXCEEDED', together),
+    )
     const alone = "has 64 tokens and this model's context is 64; shorten the prompt to at most 63"
-    expect(() => newTokens(null, 64, limits())).toThrow(refusal('OCTAVO_CONTEXT_EXCEEDED', alone))
+    expect(() => newTokens(null, 64, limits(), plenty)).toThrow(
+      refusal('OCTAVO_CONTEXT_EXCEEDED', alone),
+    )
   })
 })

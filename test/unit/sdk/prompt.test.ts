@@ -66,6 +66,19 @@ describe('promptIds', () => {
     )
   })
 
+  it('refuses text that is certainly too long without encoding it', () => {
+    const encode = jest.spyOn(text.tokenizer, 'encode')
+    const sentence =
+      'the prompt has 24 bytes, at least 6 tokens, of which none stands for more than 4 bytes, and this ' +
+      "model's context is 5; shorten the prompt to at most 4 tokens"
+    const long = 'abcabcab'.repeat(3)
+    expect(() => promptIds(long, text, limits, 4)).toThrow(
+      refusal('OCTAVO_CONTEXT_EXCEEDED', sentence),
+    )
+    expect(encode).not.toHaveBeenCalled()
+    encode.mockRestore()
+  })
+
   it('refuses text without a tokenizer', () => {
     expect(() => promptIds('a', null, limits)).toThrow(
       refusal('OCTAVO_NO_TOKENIZER', 'pass token ids'),
@@ -87,8 +100,10 @@ describe('chatIds', () => {
   it('renders, then encodes without special tokens', () => {
     const encode = jest.spyOn(text.tokenizer, 'encode')
     const messages = [{ role: 'user', content: 'ab' }]
-    expect([...chatIds(messages, {}, templated, 3)]).toEqual([0, 1, 2])
-    expect([...chatIds(messages, { addGenerationPrompt: false }, templated, 3)]).toEqual([0, 1])
+    expect([...chatIds(messages, {}, templated, limits)]).toEqual([0, 1, 2])
+    expect([...chatIds(messages, { addGenerationPrompt: false }, templated, limits)]).toEqual([
+      0, 1,
+    ])
     expect(encode).toHaveBeenCalledWith('abc', { addSpecialTokens: false })
   })
 
@@ -104,14 +119,24 @@ describe('chatIds', () => {
     [[{ role: 'user', content: new Date(0) }], 'messages[0].content is an object (Date)'],
     [[{ role: 'user', content: 'a' }, { content: 'b' }], 'messages[1].role is undefined'],
   ])('refuses %p', (messages, sentence) => {
-    expect(() => chatIds(messages as never, {}, templated, 3)).toThrow(
+    expect(() => chatIds(messages as never, {}, templated, limits)).toThrow(
       refusal('OCTAVO_INVALID_ARGUMENT', sentence),
     )
   })
 
+  it('refuses a conversation that is certainly too long without encoding it', () => {
+    const encode = jest.spyOn(text.tokenizer, 'encode')
+    const messages = [{ role: 'user', content: 'abc'.repeat(10) }]
+    expect(() => chatIds(messages, {}, templated, limits)).toThrow(
+      refusal('OCTAVO_CONTEXT_EXCEEDED', 'the prompt has 31 bytes, at least 8 tokens'),
+    )
+    expect(encode).not.toHaveBeenCalled()
+    encode.mockRestore()
+  })
+
   it('says what is missing', () => {
     const messages = [{ role: 'user', content: 'a' }]
-    expect(() => chatIds(messages, {}, null, 3)).toThrow(refusal('OCTAVO_NO_TOKENIZER'))
-    expect(() => chatIds(messages, {}, text, 3)).toThrow(refusal('OCTAVO_NO_CHAT_TEMPLATE'))
+    expect(() => chatIds(messages, {}, null, limits)).toThrow(refusal('OCTAVO_NO_TOKENIZER'))
+    expect(() => chatIds(messages, {}, text, limits)).toThrow(refusal('OCTAVO_NO_CHAT_TEMPLATE'))
   })
 })

@@ -23,6 +23,20 @@ function suite(folder: string, libraryDiffers: RegExp | null): void {
     }
   })
 
+  test('leastTokens is at most what encode gives, and no mere 0', () => {
+    const random = randomNumbers(17)
+    expect(tokenizer.mostTokenBytes).toBeLessThan(Infinity)
+    for (let turn = 0; turn < cases; turn++) {
+      const ids = randomIds(random, tokenizer.vocabularySize)
+      const text = turn % 2 === 0 ? randomText(random) : tokenizer.decode(ids).repeat(9)
+      const least = tokenizer.leastTokens(text)
+      const bytes = Buffer.byteLength(text)
+      expect(least).toBeLessThanOrEqual(tokenizer.encode(text, { addSpecialTokens: false }).length)
+      // Normal forms of text are at least a ninth of it.
+      expect(least).toBeGreaterThanOrEqual(Math.floor(bytes / 9 / tokenizer.mostTokenBytes))
+    }
+  })
+
   test.each([true, false])('pieces add up to the decoding of all ids (keep: %p)', (keep) => {
     const random = randomNumbers(13)
     for (let turn = 0; turn < cases; turn++) {

@@ -23,5 +23,9 @@ test.each(Object.keys(variants))('%s', async (name) => {
     const text = await loadText(folder)
     expect(strings.map((string) => text?.tokenizer.encode(string))).toEqual(ids)
     expect(ids.map((row) => text?.tokenizer.decode(row))).toEqual(texts)
+    for (const string of strings.flatMap((each) => [each, each.repeat(40)])) {
+      const tokens = text!.tokenizer.encode(string).length
+      expect([string, text!.tokenizer.leastTokens(string) <= tokens]).toEqual([string, true])
+    }
   })
 })
