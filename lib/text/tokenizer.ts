@@ -10,7 +10,7 @@ import { parseNormalizer, type Normalizer } from './normalizer.js'
 import { parsePostProcessor, type Frame } from './post-processor.js'
 import { parsePreTokenizer, type PreTokenizer } from './pre-tokenizer.js'
 import type { SpecialTokens } from './special-tokens.js'
-import { mostTokenBytes } from './token-bound.js'
+import { TokenBound } from './token-bound.js'
 import { parseDecoder, TokenBytes, type DecoderRules } from './token-bytes.js'
 import type { Detokenizer, Tokenizer } from './types.js'
 import { Vocabulary } from './vocabulary.js'
@@ -36,7 +36,7 @@ export class BpeTokenizer implements Tokenizer {
   readonly vocabularySize: number
   readonly bosTokenId: number | null
   readonly eosTokenIds: readonly number[]
-  readonly mostTokenBytes: number
+  private readonly bound: TokenBound
   private readonly vocabulary: Vocabulary
   private readonly rawTokens: AddedTokenFinder
   private readonly normalizedTokens: AddedTokenFinder
@@ -66,7 +66,7 @@ export class BpeTokenizer implements Tokenizer {
     this.normalizedTokens = new AddedTokenFinder(normalized, this.normalize)
     const bpe = parseBpeModel(model, vocabulary)
     this.words = new WordEncoder(vocabulary, bpe, this.preTokenizer.byteLevel)
-    this.mostTokenBytes = mostTokenBytes(vocabulary, bpe, this.preTokenizer)
+    this.bound = new TokenBound(vocabulary, bpe, this.preTokenizer)
     this.frame = parsePostProcessor(json.post_processor)
     this.decoderRules = parseDecoder(json.decoder)
     this.bytes = new TokenBytes(vocabulary, this.decoderRules, this.normalize)
@@ -89,12 +89,15 @@ export class BpeTokenizer implements Tokenizer {
     return ids
   }
 
+  get mostTokenBytes(): number {
+    return this.bound.mostBytes
+  }
+
   leastTokens(text: string): number {
     requireText(text)
     let least = 0
     const count = (section: string | number): void => {
-      if (typeof section === 'number') least++
-      else least += Math.ceil(Buffer.byteLength(section) / this.mostTokenBytes)
+      least += typeof section === 'number' ? 1 : this.bound.leastTokens(section)
     }
     for (const section of this.rawTokens.split(text.replace(loneSurrogate, '\ufffd'))) {
       if (typeof section === 'number') count(section)

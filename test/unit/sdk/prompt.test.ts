@@ -13,6 +13,10 @@ const limits: ModelLimits = {
   hasTokenizer: true,
 }
 
+afterEach(() => {
+  jest.restoreAllMocks()
+})
+
 describe('promptIds', () => {
   it('encodes text and takes ids as they are', () => {
     expect([...promptIds('cab', text, limits)]).toEqual([2, 0, 1])
@@ -76,7 +80,6 @@ describe('promptIds', () => {
       refusal('OCTAVO_CONTEXT_EXCEEDED', sentence),
     )
     expect(encode).not.toHaveBeenCalled()
-    encode.mockRestore()
   })
 
   it('refuses text without a tokenizer', () => {
@@ -131,7 +134,6 @@ describe('chatIds', () => {
       refusal('OCTAVO_CONTEXT_EXCEEDED', 'the prompt has 31 bytes, at least 8 tokens'),
     )
     expect(encode).not.toHaveBeenCalled()
-    encode.mockRestore()
   })
 
   it('says what is missing', () => {
