@@ -16,7 +16,7 @@ function checkedIds(given: ArrayLike<unknown>, length: number, vocabularySize: n
   return Int32Array.from(ids as number[])
 }
 
-/** A text that is certainly too long is not encoded, which takes minutes where it is long enough. */
+/** A text that is certainly too long is not encoded, which takes seconds for some megabytes. */
 function encodeWithin(
   text: string,
   tokenizer: Tokenizer,

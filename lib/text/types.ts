@@ -10,12 +10,12 @@ export interface Tokenizer {
   /** Special tokens written in the text are recognised; `addSpecialTokens` (default true) adds BOS and the like. */
   encode(text: string, options?: { addSpecialTokens?: boolean }): number[]
   /**
-   * So many ids `encode` gives for the text at least, special tokens of its frame not counted: told from the bytes, as
-   * no token stands for more than `mostTokenBytes` of them. O(text), some hundred times as fast as `encode`. Where a
+   * So many ids `encode` gives for the text at least, special tokens of its frame not counted: told from the bytes of the
+   * normalised text, as no token stands for more than `mostTokenBytes` of them. O(text), and nothing is encoded. Where a
    * token may stand for any number of bytes (white space that is left out, say) it counts the special tokens alone.
    */
   leastTokens(text: string): number
-  /** Most bytes of text that one token stands for; Infinity: there is no such number. */
+  /** Most bytes of normalised text that one token stands for; Infinity: there is no such number. */
   readonly mostTokenBytes: number
   /**
    * Lossless: no clean-up of spaces. Special tokens are left out unless `keepSpecialTokens`. An id of
