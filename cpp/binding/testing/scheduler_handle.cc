@@ -137,7 +137,7 @@ void SchedulerHandle::book(const StepPlan& plan, Napi::Array finished) {
     if (planned.logits == LogitsWanted::kLast) {
       request.output.push_back(static_cast<int32_t>(request.length() % 7));
       --request.credits;
-    if (request.history) request.history->addOutput(request.output.back());
+      if (request.history) request.history->addOutput(request.output.back());
       ended = request.left() == 0;
     }
     if (!ended) continue;
