@@ -1,6 +1,7 @@
 /** Memory on a device, typed and disposable. */
 import '../polyfill.js'
 import { OctavoError } from '../errors.js'
+import { isArray, reading } from '../options/reader.js'
 import { creationStack, unwatch, watch } from '../runtime/leaks.js'
 import { arrayTypes, bytesOf, decode, encode, requireDType } from './dtype.js'
 import type { ArrayOf, DType, FloatDType } from './dtype.js'
@@ -125,11 +126,13 @@ export class DeviceBuffer<D extends DType = DType> implements Disposable {
 
   #arrayOf(values: ArrayOf[D] | readonly number[]): ArrayOf[D] {
     const type = arrayTypes[this.dtype] as unknown as { new (length: number): ArrayOf[D] }
-    if (values instanceof type) return values
-    if (isFloat(this.dtype) && Array.isArray(values))
-      return encode(this.dtype, float32s('values', values))
-    if (Array.isArray(values) && this.dtype === 'u8') return uint8s('values', values) as ArrayOf[D]
-    if (Array.isArray(values) && this.dtype === 'i32') return int32s('values', values) as ArrayOf[D]
+    if (reading('values', () => values instanceof type)) return values as ArrayOf[D]
+    if (isArray(values)) {
+      const numbers = values as readonly number[]
+      if (isFloat(this.dtype)) return encode(this.dtype, float32s('values', numbers))
+      if (this.dtype === 'u8') return uint8s('values', numbers) as ArrayOf[D]
+      if (this.dtype === 'i32') return int32s('values', numbers) as ArrayOf[D]
+    }
     throw new OctavoError(
       'OCTAVO_INVALID_ARGUMENT',
       `a ${this.dtype} buffer is written from a ${type.name}` +

@@ -1,6 +1,6 @@
 /** Index arrays that callers hand to ops: typed arrays as they are, plain numbers checked. */
 import { OctavoError } from '../errors.js'
-import { show } from '../options/reader.js'
+import { isArray, reading, show } from '../options/reader.js'
 
 /** 32-bit indices: an Int32Array or integers that fit one. */
 export type Int32s = Int32Array | readonly number[]
@@ -16,45 +16,54 @@ function refuse(name: string, index: number, value: unknown, expected: string): 
 }
 
 function requireArray(name: string, values: unknown): asserts values is readonly number[] {
-  if (Array.isArray(values)) return
+  if (isArray(values)) return
   throw new OctavoError(
     'OCTAVO_INVALID_ARGUMENT',
     `${name} is ${show(values)}: expected a typed array or an array of integers`,
   )
 }
 
+/** Whether it is one: a proxy may throw when it is asked. */
+function isOf<T>(name: string, values: unknown, type: new (length: number) => T): values is T {
+  return reading(name, () => values instanceof type)
+}
+
+/** A copy, so that what is checked is what is used. */
+const copyOf = (name: string, values: readonly number[]): number[] =>
+  reading(name, () => Array.from(values))
+
 export function int32s(name: string, values: Int32s): Int32Array {
-  if (values instanceof Int32Array) return values
+  if (isOf(name, values, Int32Array)) return values
   requireArray(name, values)
-  const wrong = Array.from(values).findIndex(
-    (value) => !Number.isInteger(value) || value !== (value | 0),
-  )
-  if (wrong >= 0) refuse(name, wrong, values[wrong], 'a 32-bit integer')
-  return Int32Array.from(values)
+  const list = copyOf(name, values)
+  const wrong = list.findIndex((value) => !Number.isInteger(value) || value !== (value | 0))
+  if (wrong >= 0) refuse(name, wrong, list[wrong], 'a 32-bit integer')
+  return Int32Array.from(list)
 }
 
 export function int64s(name: string, values: Int64s): BigInt64Array {
-  if (values instanceof BigInt64Array) return values
+  if (isOf(name, values, BigInt64Array)) return values
   requireArray(name, values)
-  const wrong = Array.from(values).findIndex((value) => !Number.isSafeInteger(value))
-  if (wrong >= 0) refuse(name, wrong, values[wrong], 'an integer')
-  return BigInt64Array.from(values, BigInt)
+  const list = copyOf(name, values)
+  const wrong = list.findIndex((value) => !Number.isSafeInteger(value))
+  if (wrong >= 0) refuse(name, wrong, list[wrong], 'an integer')
+  return BigInt64Array.from(list, BigInt)
 }
 
 export function uint8s(name: string, values: readonly number[]): Uint8Array {
-  const wrong = Array.from(values).findIndex(
-    (value) => !Number.isInteger(value) || value < 0 || value > 255,
-  )
-  if (wrong >= 0) refuse(name, wrong, values[wrong], 'an integer from 0 to 255')
-  return Uint8Array.from(values)
+  const list = copyOf(name, values)
+  const wrong = list.findIndex((value) => !Number.isInteger(value) || value < 0 || value > 255)
+  if (wrong >= 0) refuse(name, wrong, list[wrong], 'an integer from 0 to 255')
+  return Uint8Array.from(list)
 }
 
 export function float32s(name: string, values: Float32Array | readonly number[]): Float32Array {
-  if (values instanceof Float32Array) return values
+  if (isOf(name, values, Float32Array)) return values
   requireArray(name, values)
-  const wrong = Array.from(values).findIndex((value) => typeof value !== 'number')
-  if (wrong >= 0) refuse(name, wrong, values[wrong], 'a number')
-  return Float32Array.from(values)
+  const list = copyOf(name, values)
+  const wrong = list.findIndex((value) => typeof value !== 'number')
+  if (wrong >= 0) refuse(name, wrong, list[wrong], 'a number')
+  return Float32Array.from(list)
 }
 
 export function requireFinite(name: string, values: Float32Array): void {

@@ -1,6 +1,6 @@
 /** Shapes of buffers and views of them, checked before the addon sees them. */
 import { OctavoError } from '../errors.js'
-import { invalid, isArray, show } from '../options/reader.js'
+import { invalid, isArray, reading, show } from '../options/reader.js'
 import { readOptions } from './options.js'
 import type { FloatDType } from './dtype.js'
 import type { DeviceBuffer } from './buffer.js'
@@ -56,8 +56,8 @@ const headsNames: Record<keyof HeadsView, true> = {
 
 /** Elements of a shape. Throws OCTAVO_INVALID_ARGUMENT unless every size is a positive integer. */
 export function elementsOf(shape: Shape): number {
-  if (!Array.isArray(shape)) throw invalid('the shape', shape, 'a number or an array of numbers')
-  const sizes = Array.from(shape as Shape)
+  if (!isArray(shape)) throw invalid('the shape', shape, 'a number or an array of numbers')
+  const sizes = reading('the shape', () => Array.from(shape as Shape))
   const fits = sizes.length > 0 && sizes.every((size) => Number.isSafeInteger(size) && size > 0)
   const elements = fits ? sizes.reduce((product, size) => product * size, 1) : 0
   if (!fits || !Number.isSafeInteger(elements)) {
@@ -70,7 +70,7 @@ export function elementsOf(shape: Shape): number {
 }
 
 export function isBuffer(argument: object): argument is DeviceBuffer<FloatDType> {
-  return 'shape' in argument
+  return reading('a buffer or view', () => 'shape' in argument)
 }
 
 export function requireObject(name: string, argument: unknown): asserts argument is object {

@@ -65,6 +65,7 @@ test('a shorter prompt gives its surplus blocks back', async () => {
       tokens: 20,
       state: 'idle',
       place: 0,
+      parent: 0,
     },
   ])
 })
