@@ -26,7 +26,7 @@ const request: RequestOptions = {
 }
 
 test.each([false, true])(
-  'all are sampled, a step later where it must be; overlap: %s',
+  'all are sampled, later where it must be; overlap: %s',
   async (overlap) => {
     expect(samples * distinct).toBeGreaterThan(room)
     const blockBytes = 2 * 2 * 16 * 4 * 16
