@@ -127,8 +127,9 @@ export const inRange = (value: number, { min, above, max, single }: Range): bool
   (max === undefined || value <= max)
 
 /**
- * One options object, each option of it read once. Every method returns undefined where the option is absent (or undefined) and throws
- * OCTAVO_INVALID_ARGUMENT where it is not what it must be; the constructor throws OCTAVO_UNKNOWN_OPTION.
+ * One options object, each option of it read once. Every method returns undefined where the option is absent (or
+ * undefined) and throws OCTAVO_INVALID_ARGUMENT where it is not what it must be; the constructor throws
+ * OCTAVO_UNKNOWN_OPTION.
  */
 export class OptionReader<Options extends object> {
   readonly #bag: Readonly<Record<string, unknown>>

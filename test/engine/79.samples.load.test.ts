@@ -144,18 +144,8 @@ test.each(settings)(
     runs.forEach((group, at) => {
       expectGroup(group, alone[at]!, all[at]!)
     })
-    engine.native.check()
     if (given.admission !== 'optimistic') expect(engine.native.report().preemptions).toBe(0)
-    engine.native.clearPrefixCache()
-    expect(engine.native.report()).toMatchObject({
-      running: 0,
-      waiting: 0,
-      blocksFree: loaded.blocksTotal,
-      blocksOwned: 0,
-      blocksInFlight: 0,
-      sessions: [],
-    })
-    expect(engine.native.leaks().leaks).toEqual([])
+    engine.expectEmpty(loaded)
     await engine.close()
   },
 )

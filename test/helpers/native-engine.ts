@@ -195,6 +195,21 @@ export class TestEngine {
     return lines.reduce((sum, { bytes }) => sum + bytes, 0)
   }
 
+  /** Nothing runs, and no block is held that was not after the load, once the prefix cache has given up its own. */
+  expectEmpty(loaded: ReturnType<NativeEngine['report']>): void {
+    this.native.check()
+    this.native.clearPrefixCache()
+    expect(this.native.report()).toMatchObject({
+      running: 0,
+      waiting: 0,
+      blocksFree: loaded.blocksTotal,
+      blocksOwned: 0,
+      blocksInFlight: 0,
+      sessions: [],
+    })
+    expect(this.native.leaks().leaks).toEqual([])
+  }
+
   /** Disposes and proves it: nothing runs, every request ended once, nothing is left. */
   async close(): Promise<void> {
     this.native.dispose()

@@ -3,18 +3,7 @@ import type { Device, DeviceBuffer, FloatDType } from '../../../lib/ops/index.js
 import { loadNative } from '../../../lib/native.js'
 import type { NativeOps } from '../../../lib/ops/native.js'
 import { expectNothingLive } from '../../helpers/nothing-live.js'
-
-/** Every refusal names what is wrong, computes nothing and keeps nothing. */
-function refused(body: () => unknown, ...words: (string | number)[]): void {
-  let message = 'nothing was thrown'
-  try {
-    body()
-  } catch (error) {
-    expect(error).toMatchObject({ code: 'OCTAVO_INVALID_ARGUMENT' })
-    message = (error as Error).message
-  }
-  for (const word of words) expect(message).toContain(String(word))
-}
+import { refusedWith as refused } from './cpu.js'
 
 let device: Device
 let other: Device

@@ -36,7 +36,7 @@ export function openCpu(threads = 0): CpuSuite {
 }
 
 /** The call is refused in a sentence that has all of these words. */
-export function refusedWith(body: () => unknown, ...words: string[]): void {
+export function refusedWith(body: () => unknown, ...words: (string | number)[]): void {
   let message = 'nothing was thrown'
   try {
     body()
@@ -44,5 +44,5 @@ export function refusedWith(body: () => unknown, ...words: string[]): void {
     expect(error).toMatchObject({ code: 'OCTAVO_INVALID_ARGUMENT' })
     message = (error as Error).message
   }
-  for (const word of words) expect(message).toContain(word)
+  for (const word of words) expect(message).toContain(String(word))
 }
