@@ -208,28 +208,35 @@ struct Weights {
   }
 };
 
-/** Adds slices to a state. `keys`: shared addresses of their keys; the values follow, finite where not visible. */
+/**
+ * Adds slices to a state. `keys`: shared addresses of their keys; the values follow, finite where not visible. Slices of
+ * a single token enter at once. Those of few enter one after another, though their scores are made at once: how many
+ * come together follows from the tiles, these from the longest query of the batch, and bits must not.
+ */
 template <DType kType, int kDim, int kTiles, int kSlices, typename SliceRows, typename Query, bool kFew>
 __device__ __forceinline__ void addSlices(State<kDim, kTiles>& state, const Query& query,
                                           const uint32_t (&keys)[kSlices], float scaleLog2,
                                           const Visible (&visible)[kSlices], const RowTokens<kFew>& tokens) {
-  Weights<kType, kDim, kTiles, kSlices> weights;
+  constexpr int kTogether = kFew ? 1 : kSlices;
+  Weights<kType, kDim, kTiles, kTogether> weights[kSlices / kTogether];
 #pragma unroll
   for (int i = 0; i < kSlices; ++i) {
-    score<kType, kDim, kTiles, SliceRows>(weights.scores[i], query, keys[i], scaleLog2, visible[i], tokens);
+    auto& scores = weights[i / kTogether].scores[i % kTogether];
+    score<kType, kDim, kTiles, SliceRows>(scores, query, keys[i], scaleLog2, visible[i], tokens);
   }
-  weights.enter(state);
   int lane = threadIdx.x % 32;
   uint32_t offset = SliceRows::kBytes + SliceRows::at((lane & 7) + (lane >> 4) * 8, (lane >> 3) & 1);
 #pragma unroll
   for (int i = 0; i < kSlices; ++i) {
+    if (i % kTogether == 0) weights[i / kTogether].enter(state);
+    const auto& rounded = weights[i / kTogether].rounded[i % kTogether];
 #pragma unroll
     for (int m = 0; m < kDim / 16; ++m) {
       uint32_t v[4];
       ptx::loadMatricesTransposed(v, SliceRows::step(keys[i] + offset, m));
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
-        ptx::multiplyAdd<kType>(state.values[m][tile], v, weights.rounded[i][tile][0], weights.rounded[i][tile][1]);
+        ptx::multiplyAdd<kType>(state.values[m][tile], v, rounded[tile][0], rounded[tile][1]);
       }
     }
   }

@@ -1,6 +1,6 @@
 /**
  * Products of 8-bit codes on a card against the CPU's, over every tile and odd shapes. The tensor cores keep some 14
- * bits of a sum of 128 products of e4m3, so results are held to 2⁻¹¹ of Σ |a · b|; int8 sums are exact.
+ * bits of a sum of e4m3 products, so results are held to 2⁻¹⁰ of Σ |a · b|, as `Ops::linear` says; int8 sums are exact.
  */
 import { quantizedLinear, QuantizedWeight } from '../../lib/ops/index.js'
 import type { Device, FloatDType, StoredWeight } from '../../lib/ops/index.js'
@@ -88,11 +88,22 @@ function magnitudes(one: Product, { stored, inputs }: Operands): Float32Array {
 
 const unit: Record<FloatDType, number> = { fp32: 2 ** -23, bf16: 2 ** -8, fp16: 2 ** -11 }
 
+/**
+ * Of Σ |a · b|. Below sm_90 no tensor core multiplies e4m3: weight and quantised x are both rounded to an x of 16 bits.
+ * So it is in the PTX of this build, which the driver takes on any card when told to.
+ */
+function shareOf({ codeType, x }: Product): number {
+  if (codeType === 'i8') return 2 ** -20
+  const { computeMajor } = devices.cuda.info
+  const isRounded = computeMajor < 9 || process.env['CUDA_FORCE_PTX_JIT'] === '1'
+  return isRounded && x !== 'fp32' ? 2 * unit[x] + 2 ** -20 : 2 ** -10
+}
+
 function expectClose(one: Product, operands: Operands): void {
   const ours = multiply(devices.cuda, one, operands)
   const expected = multiply(devices.cpu, { ...one, out: 'fp32' }, operands)
   const sizes = magnitudes(one, operands)
-  const share = one.codeType === 'e4m3' ? 2 ** -11 : 2 ** -20
+  const share = shareOf(one)
   ours.forEach((value, i) => {
     const most = share * sizes[i]! + unit[one.out] * Math.abs(expected[i]!)
     if (Math.abs(value - expected[i]!) <= most) return
