@@ -15,7 +15,7 @@ constexpr int64_t kMostMoves = 64;       // a step
 constexpr size_t kMostMoveBytes = size_t{64} << 20;
 constexpr uint64_t kFutileFences = 32;   // until the next try when nothing could be moved
 constexpr size_t kSpareHoles = 16;       // looked at beyond those needed, as some lie on pages that must empty
-constexpr int64_t kPagesAFence = 4;      // given back at once: some 30 µs each on an H200
+constexpr int64_t kPagesAFence = 1;      // given back at once: 30 µs each on an H200 at rest, 80 µs beside kernels
 
 }  // namespace
 
