@@ -171,6 +171,11 @@ export interface BatchReport {
   sequences: number
   /** Tokens of a step in which somebody decodes: `maxBatchTokens`, or fewer for the target. */
   tokens: number
+  /**
+   * Of these, tokens of prompts: as many as make such a step take twice as long as one of decodes alone; with a target, all
+   * that are on time. 0: the next step measures decodes alone.
+   */
+  promptTokens: number
   /** Requests that the KV cache has room for, as far as is foreseen. */
   memorySequences: number
   /** Tokens that a request is foreseen to come to hold. */

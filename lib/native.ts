@@ -261,6 +261,7 @@ export interface NativeLedgerLine {
 export interface NativeBatch {
   sequences: number
   tokens: number
+  promptTokens: number
   memorySequences: number
   expectedTokens: number
   lowered: number

@@ -83,6 +83,7 @@ Napi::Object makeBatch(Napi::Env env, const BatchReport& batch) {
   Napi::Object made = Napi::Object::New(env);
   made.Set("sequences", static_cast<double>(batch.size.sequences));
   made.Set("tokens", static_cast<double>(batch.size.tokens));
+  made.Set("promptTokens", static_cast<double>(std::min(batch.size.tokens, batch.size.promptTokens)));
   made.Set("memorySequences", static_cast<double>(batch.memorySequences));
   made.Set("expectedTokens", static_cast<double>(batch.expectedTokens));
   made.Set("lowered", static_cast<double>(batch.lowered));

@@ -9,6 +9,7 @@
 #include "binding/testing/memory_handle.h"
 #include "binding/testing/model_calls.h"
 #include "binding/testing/model_handle.h"
+#include "binding/testing/pace_handle.h"
 #include "binding/testing/pages_handle.h"
 #include "binding/testing/prefix_calls.h"
 #include "binding/testing/prefix_handle.h"
@@ -34,6 +35,7 @@ void initTesting(Napi::Env env, Napi::Object exports) {
   testing.Set("Cache", testing::CacheHandle::define(env));
   testing.Set("Scheduler", testing::SchedulerHandle::define(env));
   testing.Set("Sizer", testing::SizerHandle::define(env));
+  testing.Set("Pace", testing::PaceHandle::define(env));
   testing.Set("Trace", testing::TraceHandle::define(env));
   testing.Set("Workspace", testing::WorkspaceHandle::define(env));
   testing.Set("Model", testing::ModelHandle::define(env));

@@ -88,7 +88,10 @@ void BatchSizer::lower(int32_t tokens, int64_t nanoseconds) {
 
 BatchSize BatchSizer::size(bool byMemory) const {
   const int32_t most = byMemory ? memory_ : sizing_.maxSequences;
-  return {std::max(1, std::min(most, tokens_)), tokens_};
+  BatchSize size;
+  size.sequences = std::max(1, std::min(most, tokens_));
+  size.tokens = tokens_;
+  return size;
 }
 
 BatchReport BatchSizer::report(bool byMemory) const {

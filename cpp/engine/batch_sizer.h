@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace octavo {
 
@@ -9,6 +10,7 @@ namespace octavo {
 struct BatchSize {
   int32_t sequences = 0;  // running at once; never below 1
   int32_t tokens = 0;     // of a step that has decodes; these are never left out
+  int32_t promptTokens = std::numeric_limits<int32_t>::max();  // among these (PromptPace)
 };
 
 /** What the plan says. */

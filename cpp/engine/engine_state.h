@@ -15,6 +15,7 @@
 #include "engine/audit.h"
 #include "engine/host_watch.h"
 #include "engine/memory_plan.h"
+#include "engine/prompt_pace.h"
 #include "engine/scheduler.h"
 #include "engine/step_runner.h"
 
@@ -50,6 +51,7 @@ struct Engine::State {
   std::unique_ptr<SessionTable> sessions;
   std::unique_ptr<Scheduler> scheduler;
   std::unique_ptr<BatchSizer> sizer;
+  std::unique_ptr<PromptPace> pace;   // null where the caller states a target
   std::unordered_map<RequestId, std::unique_ptr<Request>> requests;  // waiting and running
   RequestId lastRequest = 0;
   EngineEvents events;                // produced, not drained

@@ -92,6 +92,7 @@ void Engine::State::open(std::shared_ptr<Device> device, const WeightManifest& m
   sizer = std::make_unique<BatchSizer>(BatchSizing{plan.batch.maxSequences, plan.batch.maxTokens, options.blockSize,
                                                    static_cast<int64_t>(plan.kvShape.tokenBytes()),
                                                    options.targetInterToken});
+  if (options.targetInterToken == 0) pace = std::make_unique<PromptPace>(options.blockSize, plan.batch.maxTokens);
   requireNotCancelled(cancelled);
   watchHost(manifest);
   thread = startThread("run the engine's steps", [this] { loop(); });

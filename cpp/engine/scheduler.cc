@@ -33,7 +33,7 @@ bool byLogits(const PlannedSequence& a, const PlannedSequence& b) { return a.log
 Scheduler::Scheduler(SessionTable& sessions, SchedulerLimits limits)
     : sessions_(sessions),
       limits_(limits),
-      size_{limits.maxSequences, limits.maxBatchTokens},
+      size_{limits.maxSequences, limits.maxBatchTokens, limits.maxBatchTokens},
       planner_(sessions.pool().total(), sessions.blockSize()) {}
 
 void Scheduler::enqueue(Request& request) {
@@ -88,7 +88,10 @@ void Scheduler::placeRunning(Draft& draft) {
   placeThose(true);
   const int32_t decoding = plannedTokens(draft.plan);
   draft.plan.decodes = decoding;
-  if (decoding > 0) draft.tokens = std::min(draft.tokens, std::max(size_.tokens - decoding, sessions_.blockSize()));
+  if (decoding > 0) {
+    const int32_t besides = std::max(size_.tokens - decoding, sessions_.blockSize());
+    draft.tokens = std::min({draft.tokens, besides, size_.promptTokens});
+  }
   placeThose(false);
   if (decoding > 0) draft.tokens = std::min(draft.tokens, std::max(0, size_.tokens - plannedTokens(draft.plan)));
 }

@@ -52,7 +52,8 @@ class Scheduler {
   bool isAdmitting() const { return admitting_; }
   /**
    * From the next step on, within the limits: no more begin while so many run, and a step with decodes has no more
-   * tokens than that beside them; but a prompt that has begun gets a block of tokens a step.
+   * tokens than that, and of prompts no more than those; but one that has begun gets a block of tokens a step, unless
+   * there are to be none at all.
    */
   void setSize(const BatchSize& size) { size_ = size; }
   /** Tokens of those that run and wait, prompt and output so far. O(requests). */

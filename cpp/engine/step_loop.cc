@@ -164,13 +164,19 @@ void Engine::State::sizeBatch() {
   const int64_t bytes = pool.capacity() * static_cast<int64_t>(pool.blockBytes());
   const size_t known = scheduler->running().size() + scheduler->waiting().all().size();
   sizer->look(bytes, scheduler->tokens(), static_cast<int64_t>(known));
-  scheduler->setSize(sizer->size(options.admission == Admission::kOptimistic));
+  BatchSize size = sizer->size(options.admission == Admission::kOptimistic);
+  if (pace) size.promptTokens = pace->tokens();
+  scheduler->setSize(size);
 }
 
 /** A step that was planned while another ran took the time since that one was booked. */
 void Engine::State::timeStep(const StepPlan& booked) {
   const int64_t now = clock->now();
-  if (booked.decodes > 0) sizer->stepped(tokensOf(booked), now - std::max(booked.began, lastBooked));
+  const int64_t took = now - std::max(booked.began, lastBooked);
+  if (booked.decodes > 0) {
+    sizer->stepped(tokensOf(booked), took);
+    if (pace) pace->stepped(tokensOf(booked) - booked.decodes, took);
+  }
   lastBooked = now;
 }
 

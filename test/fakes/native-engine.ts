@@ -141,6 +141,7 @@ export class FakeNativeEngine implements NativeEngine {
       batch: {
         sequences: 0,
         tokens: 0,
+        promptTokens: 0,
         memorySequences: 0,
         expectedTokens: 0,
         lowered: 0,

@@ -22,6 +22,7 @@ const counters = { allocatedPeakBytes: 9, allocations: 3, frees: 1, failures: 0 
 const batch = {
   sequences: 12,
   tokens: 600,
+  promptTokens: 256,
   memorySequences: 20,
   expectedTokens: 900,
   lowered: 5,
