@@ -78,6 +78,8 @@ void launchSplitDecode(const PagedAttention& attention, const DeviceTraits& trai
                      layout.capacity,
                      attention.layer,
                      attention.cache.layers * 2};
+  // Where no sequence has more than one token the kernels take its number for that token's: unless some have none.
+  if (batch.tokens != batch.sequences) a.batch.maxQueryLength = std::max(batch.maxQueryLength, 2);
   const bool isBf16 = attention.cache.dtype == DType::kBF16;
   // Where the lengths are not known here a launch may find nothing to do: its blocks return at once.
   if (mayHave(batch, 1)) isBf16 ? split::launchBf16(a, to) : split::launchF16(a, to);

@@ -189,6 +189,12 @@ export function mixedAttentionCases(): OpCase[] {
     [1, 1],
     [3, 67],
   ] as const
+  const single = [
+    [0, 152],
+    [1, 33],
+    [0, 5],
+    [1, 240],
+  ] as const
   const groups = [
     [14, 2],
     [8, 1],
@@ -201,6 +207,7 @@ export function mixedAttentionCases(): OpCase[] {
         ...{ ...usual, dim, heads: 6, kvHeads: 2, blockSize: dim % 3 ? 16 : 32 },
       })),
       ...[1, 16, 33, 100].map((window) => ({ ...usual, window })),
+      { ...usual, dim: 128, sequences: single },
       ...groups.map(([heads, kvHeads]) => ({ ...usual, dim: 128, heads, kvHeads, blockSize: 32 })),
     ]
     return shapes.map((shape, i) => alignedAttentionCase(shape, 31000 + 100 * half + i))
