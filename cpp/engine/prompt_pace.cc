@@ -16,6 +16,12 @@ constexpr int32_t kGrain = 8;   // of the tokens, in one raise
 PromptPace::PromptPace(int32_t leastTokens, int32_t mostTokens)
     : least_(std::min(leastTokens, mostTokens)), most_(mostTokens), tokens_(std::clamp(kFirstTokens, least_, most_)) {}
 
+int32_t PromptPace::tokens(int64_t decoding, int64_t waiting) const {
+  if (!isKnown_ || mixed_ >= kStaleSteps) return 0;
+  const int64_t share = std::max<int64_t>(1, waiting / std::max<int64_t>(1, decoding));
+  return static_cast<int32_t>(std::min<int64_t>(most_, tokens_ * share));
+}
+
 void PromptPace::stepped(int32_t prompts, int64_t nanoseconds) {
   if (prompts == 0) {
     alone_ = isKnown_ ? alone_ + (nanoseconds - alone_) / kMemory : nanoseconds;
@@ -27,12 +33,12 @@ void PromptPace::stepped(int32_t prompts, int64_t nanoseconds) {
   if (!isKnown_) return;
   const double left = (kSlower - 1) * static_cast<double>(alone_);
   const auto took = static_cast<double>(std::max<int64_t>(0, nanoseconds - alone_));
-  if (took > left) {
-    tokens_ = std::clamp(static_cast<int32_t>(prompts * left / took), least_, tokens_);
-  } else if (prompts >= tokens_) {
-    const double onTime = took > 0 ? kSure * prompts * left / took : most_;
+  const double onTime = took > 0 ? prompts * left / took : 2.0 * most_;
+  if (onTime < std::min(prompts, tokens_)) {
+    tokens_ = std::max(least_, static_cast<int32_t>(onTime));
+  } else if (prompts >= tokens_ && kSure * onTime > tokens_) {
     const int32_t raised = tokens_ + std::max(1, tokens_ / kGrain);
-    if (onTime > tokens_) tokens_ = std::min({most_, raised, static_cast<int32_t>(onTime)});
+    tokens_ = std::min({most_, raised, static_cast<int32_t>(kSure * onTime)});
   }
 }
 

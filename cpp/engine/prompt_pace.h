@@ -8,11 +8,13 @@ namespace octavo {
 /**
  * A step that computes prompts too may take twice as long as one of decodes alone: so nobody's tokens come at less than
  * half their pace because somebody else sends a long text, and the prompts cost little, as decodes wait for memory and
- * prompts for products.
+ * prompts for products. Where more prompts wait than there are decodes they get more, in that proportion: the many are
+ * not kept waiting for the few.
  *
  * What decodes alone take is a running mean (each new step counts 1/8). It is measured when it is not known, and anew
- * when 64 steps in a row had prompts: that step has none. A step that took longer than twice lowers the tokens at once
- * to what would have been on time; one that was full and had a tenth of its time left raises them, by an eighth at most.
+ * when 64 steps in a row had prompts: that step has none. A step that took longer than it might lowers the tokens at
+ * once to what would have been on time; one that was full and had a tenth of its time left raises them, by an eighth at
+ * most.
  */
 class PromptPace {
  public:
@@ -24,8 +26,11 @@ class PromptPace {
   /** A step with decodes took so long; `prompts`: its tokens besides. */
   void stepped(int32_t prompts, int64_t nanoseconds);
 
-  /** Of prompts, in the next step that has decodes. 0: it is to show what these take alone. */
-  int32_t tokens() const { return isKnown_ && mixed_ < kStaleSteps ? tokens_ : 0; }
+  /**
+   * Of prompts, in the next step that has decodes; so many requests decode, and so many others have a prompt to be
+   * computed. 0: the step is to show what decodes take alone.
+   */
+  int32_t tokens(int64_t decoding, int64_t waiting) const;
 
  private:
   int32_t least_, most_;

@@ -74,7 +74,7 @@ EngineReport Engine::lockedReport() const {
   report.waiting = static_cast<int64_t>(state_->scheduler->waiting().all().size());
   report.scheduler = state_->scheduler->report();
   report.scheduler.batch = state_->sizer->report(state_->options.admission == Admission::kOptimistic);
-  if (state_->pace) report.scheduler.batch.size.promptTokens = state_->pace->tokens();
+  report.scheduler.batch.size.promptTokens = state_->scheduler->size().promptTokens;
   report.scheduler.overlapped = state_->overlapped;
   report.steps = state_->step;
   report.times = state_->times;

@@ -103,6 +103,11 @@ int64_t Scheduler::tokens() const {
   return tokens;
 }
 
+int64_t Scheduler::decoding() const {
+  const auto has = [](const Request* request) { return decodes(*request, *request->holder); };
+  return std::count_if(running_.begin(), running_.end(), has);
+}
+
 /** In running order but for priorities. */
 std::vector<Request*> Scheduler::byPriority() const {
   std::vector<Request*> running = running_;

@@ -56,8 +56,11 @@ class Scheduler {
    * there are to be none at all.
    */
   void setSize(const BatchSize& size) { size_ = size; }
+  const BatchSize& size() const { return size_; }
   /** Tokens of those that run and wait, prompt and output so far. O(requests). */
   int64_t tokens() const;
+  /** Running requests that have all of their prompt. O(requests). */
+  int64_t decoding() const;
 
   const std::vector<Request*>& running() const { return running_; }
   const FairQueue& waiting() const { return waiting_; }

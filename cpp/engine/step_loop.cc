@@ -162,10 +162,13 @@ bool Engine::State::startStep() {
 void Engine::State::sizeBatch() {
   const BlockPool& pool = cache->pool();
   const int64_t bytes = pool.capacity() * static_cast<int64_t>(pool.blockBytes());
-  const size_t known = scheduler->running().size() + scheduler->waiting().all().size();
-  sizer->look(bytes, scheduler->tokens(), static_cast<int64_t>(known));
+  const auto known = static_cast<int64_t>(scheduler->running().size() + scheduler->waiting().all().size());
+  sizer->look(bytes, scheduler->tokens(), known);
   BatchSize size = sizer->size(options.admission == Admission::kOptimistic);
-  if (pace) size.promptTokens = pace->tokens();
+  if (pace) {
+    const int64_t decoding = scheduler->decoding();
+    size.promptTokens = pace->tokens(decoding, known - decoding);
+  }
   scheduler->setSize(size);
 }
 

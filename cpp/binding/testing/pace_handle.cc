@@ -17,7 +17,7 @@ Napi::Value PaceHandle::stepped(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value PaceHandle::tokens(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), pace_->tokens());
+  return Napi::Number::New(info.Env(), pace_->tokens(info[0].ToNumber().Int64Value(), info[1].ToNumber().Int64Value()));
 }
 
 }  // namespace octavo::testing

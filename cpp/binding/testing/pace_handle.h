@@ -8,7 +8,7 @@
 
 namespace octavo::testing {
 
-/** `new Pace(leastTokens, mostTokens)`: `stepped(prompts, nanoseconds)`, `tokens()`. */
+/** `new Pace(leastTokens, mostTokens)`: `stepped(prompts, nanoseconds)`, `tokens(decoding, waiting)`. */
 class PaceHandle final : public Handle<PaceHandle> {
  public:
   static Napi::Function define(Napi::Env env);

@@ -4,7 +4,7 @@ import { SeededRandom } from '../../helpers/seeded-random.js'
 
 interface Pace {
   stepped(prompts: number, nanoseconds: number): void
-  tokens(): number
+  tokens(decoding: number, waiting: number): number
 }
 const { Pace } = testing as unknown as { Pace: new (least: number, most: number) => Pace }
 
@@ -20,11 +20,16 @@ interface Machine {
 }
 
 /** Takes steps with as many tokens of prompts as it may have; their times over `alone`, and how many tokens there were. */
-function run(pace: Pace, machine: Machine, steps: number): { slowdown: number; prompts: number }[] {
+function run(
+  pace: Pace,
+  machine: Machine,
+  steps: number,
+  waiting = 1,
+): { slowdown: number; prompts: number }[] {
   const { alone, each, free = 0, jitter = 0 } = machine
   const random = new SeededRandom(5)
   return Array.from({ length: steps }, () => {
-    const prompts = pace.tokens()
+    const prompts = pace.tokens(8, waiting)
     const steady = alone + each * Math.max(0, prompts - free)
     const nanoseconds = steady * (1 + jitter * (2 * random.next() - 1))
     pace.stepped(prompts, nanoseconds)
@@ -62,9 +67,9 @@ test.each([
 test('it follows decodes that become more, and then fewer', () => {
   const pace = new Pace(32, 8192)
   run(pace, { alone: 5 * millisecond, each: 10_000 }, 300)
-  const before = pace.tokens()
+  const before = pace.tokens(8, 1)
   run(pace, { alone: 20 * millisecond, each: 10_000 }, 20 * (stale + 1))
-  expect(pace.tokens()).toBeGreaterThan(2 * before)
+  expect(pace.tokens(8, 1)).toBeGreaterThan(2 * before)
   const less = run(pace, { alone: 5 * millisecond, each: 10_000 }, 40 * (stale + 1))
   expect(less.slice(-stale).every(({ slowdown }) => slowdown <= 2.1)).toBe(true)
 })
@@ -75,4 +80,20 @@ test('a block of tokens goes on whatever it takes, and no more than a batch', ()
   const fast = run(new Pace(32, 1024), { alone: millisecond, each: 0 }, 300)
   expect(fast.at(-2)!.prompts).toBe(1024)
   expect(run(new Pace(64, 16), { alone: 0, each: 0 }, 5).at(-1)!.prompts).toBe(16) // a batch of less than a block
+})
+
+test('where many prompts wait beside few decodes they get as many times more, and twice as long is still what is learnt', () => {
+  const pace = new Pace(32, 8192)
+  const machine = { alone: 5 * millisecond, each: 10_000 }
+  run(pace, machine, 300)
+  const usual = pace.tokens(8, 8)
+  expect([pace.tokens(8, 1), pace.tokens(8, 15), pace.tokens(8, 16)]).toEqual([
+    usual,
+    usual,
+    2 * usual,
+  ])
+  expect([pace.tokens(1, 255), pace.tokens(0, 4)]).toEqual([8192, 4 * usual])
+  const crowd = run(pace, machine, 40, 32)
+  expect(Math.max(...crowd.map(({ slowdown }) => slowdown))).toBeLessThanOrEqual(5)
+  expect(pace.tokens(8, 1)).toBe(usual)
 })
