@@ -16,6 +16,7 @@ import { Arguments, type Flags } from './arguments.js'
 import { BuildOutput } from './build-output.js'
 import { exitCodes, exitCodesHelp } from './exit.js'
 import { output } from './output.js'
+import { UsageError } from './usage.js'
 
 const help = `octavo build [options]
 
@@ -40,8 +41,7 @@ const flags: Flags = {
   help: { type: 'boolean', short: 'h' },
 }
 
-const refuse = (sentence: string): OctavoError =>
-  new OctavoError('OCTAVO_INVALID_ARGUMENT', sentence)
+const refuse = (sentence: string): UsageError => new UsageError(sentence)
 
 interface BuildSettings {
   cuda: CudaChoice | null
