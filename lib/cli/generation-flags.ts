@@ -74,7 +74,9 @@ export function tellIdleFlags(args: Arguments, { greedy }: GenerationDefaults): 
   const temperature = args.number('temperature')
   const idle = drawing.filter((name) => args.text(name) !== undefined)
   if (idle.length === 0 || (temperature ?? (greedy ? 0 : 1)) !== 0) return
-  const flags = idle.map((name) => `--${name}`).join(', ')
+  const flags = idle.map((name) => `--${name}`).join(' and ')
   const own = temperature === undefined ? " (the model's own default)" : ''
-  tell(`octavo: temperature is 0${own}, which is greedy: ${flags} will change nothing\n`)
+  tell(
+    `octavo: temperature is 0${own}, which is greedy: ${flags} ${idle.length > 1 ? 'change' : 'changes'} nothing\n`,
+  )
 }
