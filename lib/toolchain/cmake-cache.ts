@@ -40,7 +40,10 @@ export function prepareCache(
   dropCache(buildFolder)
   if (moved) return []
   const generator = entries.get('CMAKE_GENERATOR')
-  const kept = [...entries].filter(([name, value]) => choices.test(name) && value !== '')
+  const named = entries.get('OCTAVO_CUDA_NAMED') === 'ON' ? 'CMAKE_CUDA_COMPILER' : null
+  const kept = [...entries].filter(
+    ([name, value]) => (choices.test(name) || name === named) && value !== '',
+  )
   return [
     ...(generator === undefined ? [] : ['-G', generator]),
     ...kept.map(([name, value]) => `-D${name}=${value}`),

@@ -100,12 +100,18 @@ describe('buildWithCMake', () => {
   })
 
   it('drops the cache of a compiler that never worked, and keeps the choices', async () => {
-    makeBuild(folder, 'CMAKE_GENERATOR:INTERNAL=Ninja\nOCTAVO_WARNINGS:BOOL=ON\nOTHER:BOOL=ON\n')
+    const named = 'CMAKE_CUDA_COMPILER:STRING=/x/nvcc\nOCTAVO_CUDA_NAMED:INTERNAL=ON\n'
+    makeBuild(
+      folder,
+      'CMAKE_GENERATOR:INTERNAL=Ninja\nOCTAVO_WARNINGS:BOOL=ON\nOTHER:BOOL=ON\n' + named,
+    )
     const lines: string[] = []
     const tool = makeTool('cmake', 'echo "$@"')
     await buildWithCMake(tool, { ...options, folder, onLine: (line) => lines.push(line) })
     expect(existsSync(cache())).toBe(false)
-    expect(lines[0]).toContain(' -G Ninja -DOCTAVO_WARNINGS=ON -DOCTAVO_CUDA=OFF ')
+    expect(lines[0]).toContain(
+      ' -G Ninja -DOCTAVO_WARNINGS=ON -DCMAKE_CUDA_COMPILER=/x/nvcc -DOCTAVO_CUDA=OFF ',
+    )
     expect(lines[0]).not.toContain('OTHER')
   })
 
