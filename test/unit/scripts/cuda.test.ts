@@ -7,7 +7,7 @@ interface Script {
   findNvcc: (environment: NodeJS.ProcessEnv, defaultFolder: string) => string | undefined
   judge: (nvcc: string | undefined, cuda: boolean) => { failed: boolean; sentence: string }
 }
- 
+
 const { findNvcc, judge } = require('../../../scripts/check-cuda.cjs') as Script
 
 let folder: string
