@@ -1,8 +1,8 @@
 /** Command-line arguments: unknown flags are named with the nearest known one. */
 import { parseArgs } from 'node:util'
-import { OctavoError } from '../errors.js'
 import { inRange, rangeText, type Range } from '../options/reader.js'
 import { suggest } from '../options/suggest.js'
+import { UsageError } from './usage.js'
 
 export interface Flag {
   type: 'string' | 'boolean'
@@ -13,13 +13,12 @@ export interface Flag {
 
 export type Flags = Record<string, Flag>
 
-const refuse = (sentence: string): OctavoError =>
-  new OctavoError('OCTAVO_INVALID_ARGUMENT', sentence)
+const refuse = (sentence: string): UsageError => new UsageError(sentence)
 
 function refuseUnknown(name: string, written: string, known: readonly string[]): never {
   const near = suggest(name, known)
   const hint = near === null ? 'see --help' : `did you mean --${near}?`
-  throw new OctavoError('OCTAVO_UNKNOWN_OPTION', `unknown option ${written}; ${hint}`)
+  throw new UsageError(`unknown option ${written}; ${hint}`, 'OCTAVO_UNKNOWN_OPTION')
 }
 
 /** What was given: flags by name, and the rest in order. */
@@ -27,7 +26,7 @@ export class Arguments {
   readonly #values: Readonly<Record<string, unknown>>
   readonly positionals: readonly string[]
 
-  /** Throws OCTAVO_UNKNOWN_OPTION and OCTAVO_INVALID_ARGUMENT. */
+  /** Throws a UsageError, as everything here does. */
   constructor(argv: readonly string[], flags: Flags) {
     const parsed = parseArgs({
       args: [...argv],
@@ -57,7 +56,7 @@ export class Arguments {
   }
 
   /** The refusal of a flag's value; `expected` completes "it takes …". */
-  refusal(name: string, expected: string): OctavoError {
+  refusal(name: string, expected: string): UsageError {
     return refuse(`--${name} is '${this.text(name)}'; it takes ${expected}`)
   }
 

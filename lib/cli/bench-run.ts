@@ -2,13 +2,13 @@
 import '../polyfill.js'
 import type { Engine } from '../engine.js'
 import type { Model } from '../model.js'
-import { OctavoError } from '../errors.js'
 import type { EngineOptions } from '../options/engine-options.js'
 import { Arguments, type Flags } from './arguments.js'
 import { modelFlag } from './engine-flags.js'
-import { exitCodes } from './exit.js'
+import { exitCodes, interruptedJson } from './exit.js'
 import { loadEngine } from './load.js'
 import { output, tell } from './output.js'
+import { UsageError } from './usage.js'
 
 /** What was measured on what. */
 export interface Setting {
@@ -38,7 +38,7 @@ export function benchArguments(argv: readonly string[], flags: Flags, command: s
   const [stray] = args.positionals
   if (stray === undefined || args.has('help')) return args
   const sentence = `bench ${command} takes options alone and got '${stray}'; the model is --model FOLDER`
-  throw new OctavoError('OCTAVO_INVALID_ARGUMENT', sentence)
+  throw new UsageError(sentence)
 }
 
 /** The exit code. The first Ctrl-C stops the run and prints what there is; a second one ends the process. */
@@ -60,6 +60,7 @@ export async function runBenchmark<Figures extends { interrupted: boolean }>(
     await output.write(args.has('json') ? json : heading(setting) + describe(figures))
   } catch (error) {
     if (error !== interrupt.signal.reason) throw error
+    if (args.has('json')) await output.write(interruptedJson())
   } finally {
     process.removeListener('SIGINT', abort)
   }

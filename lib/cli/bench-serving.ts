@@ -14,6 +14,7 @@ import { benchArguments, runBenchmark, tellProgress } from './bench-run.js'
 import { distributionTable, figure } from './bench-table.js'
 import { exitCodes, exitCodesHelp } from './exit.js'
 import { output } from './output.js'
+import { UsageError } from './usage.js'
 
 const help = `octavo bench serving (--rate R | --trace FILE | --sessions N) [options]
 
@@ -63,12 +64,12 @@ function sourceOf(args: Arguments): (typeof sources)[number] {
   if (source === undefined || other !== undefined) {
     const got = given.length === 0 ? 'none' : given.map((name) => `--${name}`).join(' and ')
     const sentence = `bench serving takes one of --rate, --trace and --sessions, and got ${got}`
-    throw new OctavoError('OCTAVO_INVALID_ARGUMENT', sentence)
+    throw new UsageError(sentence)
   }
   for (const [name, owners] of Object.entries(belongs)) {
     if (args.text(name) === undefined || owners.includes(source)) continue
     const sentence = `--${name} belongs to --${owners.join(' and --')}, not to --${source}`
-    throw new OctavoError('OCTAVO_INVALID_ARGUMENT', sentence)
+    throw new UsageError(sentence)
   }
   return source
 }

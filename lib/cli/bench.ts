@@ -1,8 +1,8 @@
 /** `octavo bench`: measures a model, or the shape of one, on this machine. */
-import { OctavoError } from '../errors.js'
 import { suggest } from '../options/suggest.js'
 import { exitCodes, exitCodesHelp } from './exit.js'
 import { output, tell } from './output.js'
+import { UsageError } from './usage.js'
 
 const commands: Record<string, (argv: readonly string[]) => Promise<number>> = {
   latency: async (argv) => (await import('./bench-latency.js')).run(argv),
@@ -38,5 +38,5 @@ export async function run([name, ...argv]: readonly string[]): Promise<number> {
   if (command !== undefined) return command(argv)
   const near = suggest(name, Object.keys(commands))
   const hint = near === null ? 'see octavo bench --help' : `did you mean ${near}?`
-  throw new OctavoError('OCTAVO_UNKNOWN_OPTION', `unknown command 'bench ${name}'; ${hint}`)
+  throw new UsageError(`unknown command 'bench ${name}'; ${hint}`, 'OCTAVO_UNKNOWN_OPTION')
 }

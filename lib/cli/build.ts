@@ -1,7 +1,7 @@
 /** `octavo build`: compiles the addon from the sources that the package carries. */
 import { spawnSync } from 'node:child_process'
 import { statSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { availableParallelism, constants } from 'node:os'
 import { join } from 'node:path'
 import { OctavoError } from '../errors.js'
 import {
@@ -11,11 +11,12 @@ import {
   type CudaChoice,
 } from '../toolchain/cmake.js'
 import { buildWithNodeGyp, findNodeGyp } from '../toolchain/gyp.js'
-import { findOnPath } from '../toolchain/process.js'
+import { findOnPath, isProgram, StoppedBySignal } from '../toolchain/process.js'
 import { Arguments, type Flags } from './arguments.js'
 import { BuildOutput } from './build-output.js'
 import { exitCodes, exitCodesHelp } from './exit.js'
 import { output } from './output.js'
+import { UsageError } from './usage.js'
 
 const help = `octavo build [options]
 
@@ -40,8 +41,7 @@ const flags: Flags = {
   help: { type: 'boolean', short: 'h' },
 }
 
-const refuse = (sentence: string): OctavoError =>
-  new OctavoError('OCTAVO_INVALID_ARGUMENT', sentence)
+const refuse = (sentence: string): UsageError => new UsageError(sentence)
 
 interface BuildSettings {
   cuda: CudaChoice | null
@@ -51,7 +51,7 @@ interface BuildSettings {
   help: boolean
 }
 
-/** Runs the command; the exit status. Throws OCTAVO_BUILD_FAILED, naming what is missing. */
+/** Runs the command; the exit status, 128 + n where signal n stopped it. Throws OCTAVO_BUILD_FAILED, naming what is missing. */
 export async function run(argv: readonly string[]): Promise<number> {
   const args = parse(argv)
   if (args.help) {
@@ -62,7 +62,13 @@ export async function run(argv: readonly string[]): Promise<number> {
   const folder = join(__dirname, '..', '..')
   requireCompiler()
   const progress = new BuildOutput(args.verbose)
-  await compile({ folder, ...args, onLine: progress.take }, progress)
+  try {
+    await compile({ folder, ...args, onLine: progress.take }, progress)
+  } catch (error) {
+    if (!(error instanceof StoppedBySignal)) throw error
+    progress.say(error.message)
+    return 128 + constants.signals[error.signal]
+  }
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
   progress.say(`${describe(join(folder, 'build', 'Release', 'octavo.node'))}, ${seconds} s`)
   return exitCodes.done
@@ -92,9 +98,11 @@ function parse(argv: readonly string[]): BuildSettings {
 const failed = (sentence: string): OctavoError => new OctavoError('OCTAVO_BUILD_FAILED', sentence)
 
 function requireCompiler(): void {
-  const names = [process.env['CXX'], 'c++', 'g++', 'clang++']
   if (process.platform === 'win32') return
-  if (names.some((name) => name && (name.includes('/') || findOnPath(name) !== null))) return
+  const chosen = process.env['CXX']
+  if (chosen && isProgram(chosen)) return
+  if (chosen) throw failed(`CXX is '${chosen}', and there is no such program; mend or unset it`)
+  if (['c++', 'g++', 'clang++'].some((name) => findOnPath(name) !== null)) return
   throw failed(
     'no C++ compiler on PATH (looked for $CXX, c++, g++, clang++); on Debian: apt-get install g++ cmake ninja-build',
   )

@@ -16,15 +16,18 @@ import {
   generateOptions,
   generationFlags,
   generationFlagsHelp,
+  tellIdleFlags,
 } from './generation-flags.js'
 import { loadEngine } from './load.js'
 import { SnapshotOutput } from './memory-snapshot.js'
 import { output } from './output.js'
+import { UsageError } from './usage.js'
 
 const help = `octavo chat [options]
 
 Answers one message a line, from a terminal or a pipe; the answers go to stdout, everything else to stderr.
 /clear forgets the conversation, /exit (or end of input) ends it. Ctrl-C stops an answer; at the prompt it ends.
+A message that is refused is told on stderr; the conversation goes on and ends with exit code 1.
 
       --system TEXT        the system message
 ${generationFlagsHelp}
@@ -45,7 +48,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const [extra] = args.positionals
   if (extra !== undefined) {
     const sentence = `chat takes no argument and got '${extra}'; write the message at the prompt`
-    throw new OctavoError('OCTAVO_INVALID_ARGUMENT', sentence)
+    throw new UsageError(sentence)
   }
   const options = generateOptions(args)
   const settings = engineOptions(args)
@@ -59,6 +62,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     await requireTemplate(model ?? embeddedModel)
     await using engine = await loadEngine(model, settings, interrupt.signal)
     process.removeListener('SIGINT', abort)
+    tellIdleFlags(args, engine.model.generation)
     const code = await new Conversation(engine, options, system).run()
     await snapshot.write(engine)
     return code
@@ -86,6 +90,7 @@ class Conversation {
   #messages: ChatMessage[]
   #answer: Generation | null = null
   #interrupted = false
+  #refused = false
 
   constructor(engine: Engine, options: ChatOptions, system: string | undefined) {
     this.#engine = engine
@@ -111,7 +116,8 @@ class Conversation {
       process.removeListener('SIGINT', interrupt)
       lines.close()
     }
-    return this.#interrupted ? exitCodes.interrupted : exitCodes.done
+    if (this.#interrupted) return exitCodes.interrupted
+    return this.#refused ? exitCodes.failed : exitCodes.done
   }
 
   /** Stops the answer that is being written; with none, ends the conversation. */
@@ -138,7 +144,10 @@ class Conversation {
     }
   }
 
-  /** A message that is refused (too long for the context) is told and taken back; the conversation goes on. */
+  /**
+   * A message that is refused (too long for the context) is told and taken back; the conversation goes on, and ends
+   * with the exit code of a failure.
+   */
   async #reply(session: Session, content: string): Promise<void> {
     const messages = [...this.#messages, { role: 'user', content }]
     try {
@@ -151,6 +160,7 @@ class Conversation {
     } catch (error) {
       if (!(error instanceof OctavoError) || error.code !== 'OCTAVO_CONTEXT_EXCEEDED') throw error
       report(error)
+      this.#refused = true
     } finally {
       this.#answer = null
     }

@@ -1,6 +1,6 @@
 /** `octavo doctor`: what is here and whether it works; the first thing to paste into a bug report. */
 import { freemem, totalmem } from 'node:os'
-import { fromNative, OctavoError } from '../errors.js'
+import { fromNative } from '../errors.js'
 import {
   loadNative,
   type NativeAddon,
@@ -13,6 +13,7 @@ import { exitCodes, exitCodesHelp } from './exit.js'
 import { formatBytes } from './format.js'
 import { output } from './output.js'
 import { packageVersion } from './package-version.js'
+import { UsageError } from './usage.js'
 
 const help = `octavo doctor [--json]
 
@@ -129,7 +130,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
   const [extra] = args.positionals
   if (extra !== undefined) {
-    throw new OctavoError('OCTAVO_INVALID_ARGUMENT', `doctor takes no argument and got '${extra}'`)
+    throw new UsageError(`doctor takes no argument and got '${extra}'`)
   }
   const diagnosis = diagnose()
   const text = args.has('json')

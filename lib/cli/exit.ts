@@ -1,12 +1,13 @@
 /** Exit codes, and how an error is told. */
 import { OctavoError } from '../errors.js'
 import { tell } from './output.js'
+import { isUsageError } from './usage.js'
 
 export const exitCodes = {
   done: 0,
   /** Something was refused or failed: the message names the code. */
   failed: 1,
-  /** The command line is wrong. */
+  /** The command line is wrong: a UsageError, or no command. */
   usage: 2,
   /** Ctrl-C. */
   interrupted: 130,
@@ -14,14 +15,16 @@ export const exitCodes = {
 
 export const exitCodesHelp = `Exit codes: 0 done · 1 failed · 2 wrong command line · 130 interrupted (Ctrl-C)`
 
-const usageCodes: readonly string[] = ['OCTAVO_UNKNOWN_OPTION', 'OCTAVO_INVALID_ARGUMENT']
-
 /** What `--json` has on stdout when there is no result. */
 export function errorJson(error: unknown): string {
   const code = error instanceof OctavoError ? error.code : null
   const message = error instanceof Error ? error.message : String(error)
   return `${JSON.stringify({ error: { code, message } })}\n`
 }
+
+/** What `--json` has on stdout when Ctrl-C came before there was a result. */
+export const interruptedJson = (): string =>
+  errorJson(new OctavoError('OCTAVO_CANCELLED', 'interrupted (Ctrl-C) before there was a result'))
 
 /** Tells the error on stderr, a bug of ours with its stack; the exit code. */
 export function report(error: unknown): number {
@@ -31,5 +34,5 @@ export function report(error: unknown): number {
     return exitCodes.failed
   }
   tell(`octavo: ${error.message} (${error.code})\n`)
-  return usageCodes.includes(error.code) ? exitCodes.usage : exitCodes.failed
+  return isUsageError(error) ? exitCodes.usage : exitCodes.failed
 }

@@ -1,21 +1,22 @@
 /** `octavo generate PROMPT`: the generated text alone on stdout. */
 import type { Engine } from '../engine.js'
-import { OctavoError } from '../errors.js'
 import type { Generation } from '../generation.js'
 import type { GenerationResult } from '../runtime/result.js'
 import { ranges } from '../options/generate-settings.js'
 import { Arguments, type Flags } from './arguments.js'
 import { modelFlag } from './engine-flags.js'
-import { exitCodes, exitCodesHelp } from './exit.js'
+import { exitCodes, exitCodesHelp, interruptedJson } from './exit.js'
 import {
   engineOptions,
   generateOptions,
   generationFlags,
   generationFlagsHelp,
+  tellIdleFlags,
 } from './generation-flags.js'
 import { loadEngine } from './load.js'
 import { SnapshotOutput } from './memory-snapshot.js'
 import { output, tell } from './output.js'
+import { UsageError } from './usage.js'
 
 const help = `octavo generate [options] PROMPT
 
@@ -35,8 +36,7 @@ function onePrompt(args: Arguments): string {
   const [prompt, ...more] = args.positionals
   if (prompt !== undefined && more.length === 0) return prompt
   const count = args.positionals.length
-  throw new OctavoError(
-    'OCTAVO_INVALID_ARGUMENT',
+  throw new UsageError(
     `generate takes one PROMPT and got ${count}; quote a prompt of several words (see --help)`,
   )
 }
@@ -59,19 +59,27 @@ export async function run(argv: readonly string[]): Promise<number> {
   try {
     await using snapshot = await SnapshotOutput.open(args)
     await using engine = await loadEngine(model, settings, interrupt.signal)
+    tellIdleFlags(args, engine.model.generation)
     using session = engine.createSession()
     const generation = session.generate(prompt, options)
-    interrupt.signal.addEventListener('abort', () => void generation.cancel())
+    whenAborted(interrupt.signal, () => void generation.cancel())
     if (args.has('json')) await writeJson(generation, engine)
     else if (n > 1) await writeSamples(generation)
     else await stream(generation)
     await snapshot.write(engine)
   } catch (error) {
     if (error !== interrupt.signal.reason) throw error
+    if (args.has('json')) await output.write(interruptedJson())
   } finally {
     process.removeListener('SIGINT', abort)
   }
   return interrupt.signal.aborted ? exitCodes.interrupted : exitCodes.done
+}
+
+/** At once where Ctrl-C came in the last moment of the load, which did not see it. */
+function whenAborted(signal: AbortSignal, action: () => void): void {
+  if (signal.aborted) action()
+  else signal.addEventListener('abort', action)
 }
 
 async function stream(generation: Generation): Promise<void> {

@@ -2,9 +2,11 @@
 import type { EngineOptions } from '../options/engine-options.js'
 import type { GenerateOptions } from '../options/generate-options.js'
 import { ranges } from '../options/generate-settings.js'
+import type { GenerationDefaults } from '../checkpoint/types.js'
 import type { Arguments, Flags } from './arguments.js'
 import { blockSizeFlag, deviceFlag, threadsFlag } from './engine-flags.js'
 import { snapshotFlags, snapshotFlagsHelp, traceLevel } from './memory-snapshot.js'
+import { tell } from './output.js'
 
 export const generationFlags: Flags = {
   model: { type: 'string', short: 'm' },
@@ -31,11 +33,11 @@ export const generationFlagsHelp = `  -m, --model FOLDER       folder with confi
       --overlap            plan the next step while one runs (default: after it)
       --graphs             replay decode steps as CUDA graphs (default: launch each kernel)
   -n, --max-new-tokens N   tokens to produce at most (default: the model's own, else 512)
-  -t, --temperature T      0 is greedy (default: the model's own)
+  -t, --temperature T      0 is greedy (default: the model's own, which is 0 where its files ask for no sampling)
       --top-p P            draw from the likeliest tokens that together reach P
       --top-k K            draw from the K likeliest tokens
       --min-p P            leave out tokens below P times the likeliest one's probability
-      --seed N             same seed, same text (default: random)
+      --seed N             same seed, same text (default: random); like the three above nothing at temperature 0
       --stop TEXT          end before TEXT; may be given several times
 ${snapshotFlagsHelp}`
 
@@ -63,4 +65,18 @@ export function generateOptions(args: Arguments): GenerateOptions {
     seed: args.uint64('seed'),
     stop: args.list('stop'),
   }
+}
+
+const drawing = ['top-p', 'top-k', 'min-p', 'seed']
+
+/** Says on stderr which flags change nothing, because the likeliest token is taken and none is drawn. */
+export function tellIdleFlags(args: Arguments, { greedy }: GenerationDefaults): void {
+  const temperature = args.number('temperature')
+  const idle = drawing.filter((name) => args.text(name) !== undefined)
+  if (idle.length === 0 || (temperature ?? (greedy ? 0 : 1)) !== 0) return
+  const flags = idle.map((name) => `--${name}`).join(' and ')
+  const own = temperature === undefined ? " (the model's own default)" : ''
+  tell(
+    `octavo: temperature is 0${own}, which is greedy: ${flags} ${idle.length > 1 ? 'change' : 'changes'} nothing\n`,
+  )
 }

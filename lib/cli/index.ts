@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 /** The `octavo` command. */
-import { OctavoError } from '../errors.js'
 import { suggest } from '../options/suggest.js'
 import { errorJson, exitCodes, exitCodesHelp, report } from './exit.js'
 import { output, tell } from './output.js'
 import { packageVersion } from './package-version.js'
+import { UsageError } from './usage.js'
 
 interface Command {
   run: (argv: string[]) => Promise<number>
@@ -54,7 +54,7 @@ async function main([name, ...argv]: string[]): Promise<number> {
   if (load !== undefined) return (await load()).run(argv)
   const near = suggest(name, Object.keys(commands))
   const hint = near === null ? 'see octavo --help' : `did you mean ${near}?`
-  throw new OctavoError('OCTAVO_UNKNOWN_OPTION', `unknown command '${name}'; ${hint}`)
+  throw new UsageError(`unknown command '${name}'; ${hint}`, 'OCTAVO_UNKNOWN_OPTION')
 }
 
 /** What follows `--` is not for the command. */

@@ -7,6 +7,7 @@ import { OctavoError } from '../errors.js'
 import { Arguments, type Flags } from './arguments.js'
 import { exitCodes } from './exit.js'
 import { output, tell } from './output.js'
+import { UsageError } from './usage.js'
 
 const help = `octavo memtrace [options] -- COMMAND [arguments]
 
@@ -46,8 +47,7 @@ const flags: Flags = {
   help: { type: 'boolean', short: 'h' },
 }
 
-const refuse = (sentence: string): OctavoError =>
-  new OctavoError('OCTAVO_INVALID_ARGUMENT', sentence)
+const refuse = (sentence: string): UsageError => new UsageError(sentence)
 
 /** Runs the command; its exit code. Throws OCTAVO_NATIVE_MISSING where the tracer cannot run. */
 export async function run(argv: readonly string[]): Promise<number> {

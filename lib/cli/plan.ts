@@ -1,6 +1,5 @@
 /** `octavo plan`: what a model would take, item by item, before anything of it is loaded. */
 import { Engine } from '../engine.js'
-import { OctavoError } from '../errors.js'
 import type { PlanOptions } from '../options/plan-options.js'
 import type { MemoryPlan, PlanItem } from '../plan.js'
 import { Arguments, type Flags } from './arguments.js'
@@ -15,6 +14,7 @@ import { exitCodes, exitCodesHelp } from './exit.js'
 import { formatBytes } from './format.js'
 import { output } from './output.js'
 import { bytesFlag, limitFlag } from './sizes.js'
+import { UsageError } from './usage.js'
 
 const help = `octavo plan [MODEL] [options]
 
@@ -70,8 +70,7 @@ function assumed(args: Arguments): PlanOptions['assume'] {
   const context = bytesFlag(args, 'context-memory')
   if (total !== undefined) return { total, context }
   if (context === undefined) return undefined
-  throw new OctavoError(
-    'OCTAVO_INVALID_ARGUMENT',
+  throw new UsageError(
     '--context-memory speaks of a device that is not here: give its memory with --memory too',
   )
 }
@@ -169,7 +168,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
   const [model, extra] = args.positionals
   if (extra !== undefined) {
-    throw new OctavoError('OCTAVO_INVALID_ARGUMENT', `plan takes one MODEL and got '${extra}' too`)
+    throw new UsageError(`plan takes one MODEL and got '${extra}' too`)
   }
   const plan = await Engine.plan(model, planOptions(args))
   const name = model ?? 'the model inside'

@@ -1,6 +1,6 @@
 /** Sizes as people write them: '80GiB', '512 MB', '1073741824'. */
-import { OctavoError } from '../errors.js'
 import type { Arguments } from './arguments.js'
+import { UsageError } from './usage.js'
 
 const units: Record<string, number> = {
   '': 1,
@@ -29,10 +29,10 @@ export function parseBytes(text: string): number | null {
   return bytes >= 1 && Number.isSafeInteger(bytes) ? bytes : null
 }
 
-const refuse = (name: string, text: string, expected: string): OctavoError =>
-  new OctavoError('OCTAVO_INVALID_ARGUMENT', `--${name} is '${text}'; it takes ${expected}`)
+const refuse = (name: string, text: string, expected: string): UsageError =>
+  new UsageError(`--${name} is '${text}'; it takes ${expected}`)
 
-/** A flag that holds a size. Throws OCTAVO_INVALID_ARGUMENT. */
+/** A flag that holds a size. Throws a UsageError. */
 export function bytesFlag(args: Arguments, name: string): number | undefined {
   const text = args.text(name)
   if (text === undefined) return undefined
@@ -41,7 +41,7 @@ export function bytesFlag(args: Arguments, name: string): number | undefined {
   return bytes
 }
 
-/** A flag that holds a size, or a fraction up to 1. Throws OCTAVO_INVALID_ARGUMENT. */
+/** A flag that holds a size, or a fraction up to 1. Throws a UsageError. */
 export function limitFlag(args: Arguments, name: string): number | undefined {
   const text = args.text(name)
   if (text === undefined) return undefined

@@ -1,7 +1,6 @@
 /** `octavo trace`: what to do with a memory snapshot. */
 import { stat } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
-import { OctavoError } from '../errors.js'
 import { OutputFile } from '../trace/file.js'
 import { viewerPage } from '../trace/page.js'
 import { pickle } from '../trace/pickle.js'
@@ -12,6 +11,7 @@ import { Arguments, type Flags } from './arguments.js'
 import { exitCodes, exitCodesHelp } from './exit.js'
 import { formatBytes } from './format.js'
 import { output, tell } from './output.js'
+import { UsageError } from './usage.js'
 
 const help = `octavo trace view SNAPSHOT [--out PAGE.html]
 octavo trace export SNAPSHOT --format pytorch [--out FILE.pickle]
@@ -37,8 +37,7 @@ const flags: Flags = {
   help: { type: 'boolean', short: 'h' },
 }
 
-const refuse = (sentence: string): OctavoError =>
-  new OctavoError('OCTAVO_INVALID_ARGUMENT', sentence)
+const refuse = (sentence: string): UsageError => new UsageError(sentence)
 
 /** SNAPSHOT.json becomes SNAPSHOT.html. */
 const beside = (path: string, ending: string): string =>

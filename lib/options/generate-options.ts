@@ -32,7 +32,10 @@ export interface GenerateOptions {
   presencePenalty?: number | undefined
   /** Added to the logits of these token ids; −Infinity forbids a token. */
   logitBias?: Readonly<Record<number, number>> | ReadonlyMap<number, number> | undefined
-  /** Same seed, same prompt, same options: the same tokens. An integer from 0 below 2^64. Default: drawn at random. */
+  /**
+   * Same seed, same prompt, same options: the same tokens. An integer from 0 below 2^64. Default: drawn at random. No
+   * effect at temperature 0.
+   */
   seed?: number | bigint | undefined
   /**
    * Samples of the prompt, 1 to 256, which is computed once; they share its KV until each goes its own way. Sample i

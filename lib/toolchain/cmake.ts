@@ -1,7 +1,8 @@
 /** Building the addon with cmake, CUDA included where nvcc is. */
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { OctavoError } from '../errors.js'
+import { prepareCache } from './cmake-cache.js'
 import { capture, findOnPath, runProcess } from './process.js'
 
 /** `auto` takes CUDA when nvcc is found; an nvcc that is found and does not work is an error. */
@@ -33,46 +34,28 @@ export function findCMake(): { path: string } | { missing: string } {
   return { missing: `cmake ${major}.${minor} is too old (${minimumVersion.join('.')} is needed)` }
 }
 
-/** Configures and builds; throws OCTAVO_BUILD_FAILED with the tool's last words. */
+/** Configures and builds. Throws OCTAVO_BUILD_FAILED with the tool's last words, and StoppedBySignal. */
 export async function buildWithCMake(cmake: string, options: BuildOptions): Promise<void> {
   const buildFolder = join(options.folder, 'build')
-  dropForeignCache(options.folder, buildFolder)
-  await step('configure', cmake, configureArguments(buildFolder, options), options)
+  const kept = prepareCache(options.folder, buildFolder, process.env['CXX'])
+  await step('configure', cmake, configureArguments(buildFolder, kept, options), options)
   const args = ['--build', buildFolder, '--config', 'Release', '--parallel', String(options.jobs)]
   await step('build', cmake, args, options)
 }
 
-function configureArguments(buildFolder: string, options: BuildOptions): string[] {
-  const args = ['-S', options.folder, '-B', buildFolder]
-  const configured = existsSync(join(buildFolder, 'CMakeCache.txt'))
+/** `kept` comes first: of an entry that is given twice cmake takes the last. */
+function configureArguments(
+  buildFolder: string,
+  kept: readonly string[],
+  options: BuildOptions,
+): string[] {
+  const args = ['-S', options.folder, '-B', buildFolder, ...kept]
+  const configured = kept.includes('-G') || existsSync(join(buildFolder, 'CMakeCache.txt'))
   if (!configured && findOnPath('ninja') !== null) args.push('-G', 'Ninja')
   if (options.cuda !== null) args.push(`-DOCTAVO_CUDA=${options.cuda.toUpperCase()}`)
   args.push(`-DCMAKE_BUILD_TYPE=${options.debug ? 'Debug' : 'Release'}`)
   args.push(`-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=${join(buildFolder, 'Release')}`)
   return args
-}
-
-/** What cmake writes for itself; the addon in Release/ is not among it. */
-const cmakeFiles = [
-  'CMakeCache.txt',
-  'CMakeFiles',
-  'cmake_install.cmake',
-  'build.ninja',
-  '.ninja_deps',
-  '.ninja_log',
-  'Makefile',
-]
-
-/**
- * A folder that was moved or copied carries a cache that cmake refuses: start afresh. The addon stays until
- * the linker replaces it: a build that fails must not take away one that works.
- */
-function dropForeignCache(folder: string, buildFolder: string): void {
-  const cache = join(buildFolder, 'CMakeCache.txt')
-  if (!existsSync(cache)) return
-  const home = /^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$/m.exec(readFileSync(cache, 'utf8'))?.[1]
-  if (home === folder) return
-  for (const name of cmakeFiles) rmSync(join(buildFolder, name), { recursive: true, force: true })
 }
 
 async function step(

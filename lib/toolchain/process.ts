@@ -1,8 +1,11 @@
 /** Running the tools of a build: found on PATH, streamed line by line, remembered for the error. */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { basename, delimiter, dirname, isAbsolute, join } from 'node:path'
 import { createInterface } from 'node:readline'
+
+/** A child can lead a group of its own. */
+const hasGroups = process.platform !== 'win32'
 
 /** The full path of `name` on PATH, or null. */
 export function findOnPath(name: string, path: string = process.env['PATH'] ?? ''): string | null {
@@ -21,6 +24,15 @@ export function findOnPath(name: string, path: string = process.env['PATH'] ?? '
   return null
 }
 
+/** Whether a shell would find the program that a variable such as CXX names; arguments may follow it ('ccache g++'). */
+export function isProgram(command: string): boolean {
+  const names = [command.trim(), command.trim().split(/\s+/)[0]!]
+  return names.some((name) => {
+    if (!name.includes('/') && !isAbsolute(name)) return findOnPath(name) !== null
+    return findOnPath(basename(name), dirname(name)) !== null
+  })
+}
+
 /** What a command prints on stdout, trimmed; null when it cannot be run or fails. */
 export function capture(command: string, args: readonly string[]): string | null {
   const result = spawnSync(command, args, { env: process.env, encoding: 'utf8' })
@@ -33,7 +45,42 @@ export interface ProcessResult {
   tail: string[]
 }
 
-/** Runs a command to its end and hands every line of its output to `onLine`. */
+/** A signal that was sent to us ended what we ran. */
+export class StoppedBySignal extends Error {
+  constructor(readonly signal: NodeJS.Signals) {
+    super(`stopped by ${signal}`)
+  }
+}
+
+const stopping: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
+
+/**
+ * Passes the signals that would end us to the child and all that it started, so that nothing is left behind; a second
+ * one kills. Returns which came first, and what ends the passing on.
+ */
+function passSignals(child: ChildProcess): { first: () => NodeJS.Signals | null; end: () => void } {
+  let first: NodeJS.Signals | null = null
+  const pass = (signal: NodeJS.Signals): void => {
+    const sent = first === null ? signal : 'SIGKILL'
+    first ??= signal
+    if (child.pid === undefined) return
+    try {
+      if (hasGroups) process.kill(-child.pid, sent)
+      else child.kill(sent)
+    } catch {
+      // It has ended.
+    }
+  }
+  for (const signal of stopping) process.on(signal, pass)
+  return {
+    first: () => first,
+    end: () => {
+      for (const signal of stopping) process.removeListener(signal, pass)
+    },
+  }
+}
+
+/** Runs a command to its end and hands every line of its output to `onLine`. Throws StoppedBySignal. */
 export async function runProcess(
   command: string,
   args: readonly string[],
@@ -44,7 +91,9 @@ export async function runProcess(
     cwd: folder,
     env: process.env,
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: hasGroups,
   })
+  const signals = passSignals(child)
   const tail: string[] = []
   const take = (line: string): void => {
     tail.push(line)
@@ -57,6 +106,8 @@ export async function runProcess(
   const status = await new Promise<number>((resolve, reject) => {
     child.on('error', reject)
     child.on('close', (code, signal) => resolve(code ?? (signal === null ? 1 : 128)))
-  })
+  }).finally(signals.end)
+  const signal = signals.first()
+  if (signal !== null) throw new StoppedBySignal(signal)
   return { status, tail }
 }

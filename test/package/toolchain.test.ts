@@ -22,7 +22,7 @@ import { root } from './consumer.js'
 jest.setTimeout(300_000)
 
 let folder: string
-const { PATH: path, CUDA_PATH: cudaPath } = process.env
+const { PATH: path, CUDA_PATH: cudaPath, CXX: cxx } = process.env
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'octavo-toolchain-'))
@@ -38,6 +38,9 @@ beforeEach(() => {
 afterEach(() => {
   process.env['PATH'] = path
   if (cudaPath === undefined) delete process.env['CUDA_PATH']
+  else process.env['CUDA_PATH'] = cudaPath
+  if (cxx === undefined) delete process.env['CXX']
+  else process.env['CXX'] = cxx
   rmSync(folder, { recursive: true })
 })
 
@@ -79,6 +82,44 @@ it('stops every time, not only when the cache is fresh', async () => {
   installBrokenNvcc()
   await expect(build({})).rejects.toThrow(/could\s+not\s+compile\s+with\s+it/)
   await expect(build({})).rejects.toThrow(/could\s+not\s+compile\s+with\s+it/)
+})
+
+it.each(['auto', 'on'] as const)(
+  'looks for nvcc anew after one that did not work, --cuda %s',
+  async (cuda) => {
+    installBrokenNvcc()
+    await expect(build({ cuda })).rejects.toThrow(/configure step ended/)
+    process.env['PATH'] = path // and the broken one is still there, off PATH
+    await expect(build({})).rejects.toThrow(/build step ended[\s\S]*reached the compiler/)
+    installBrokenNvcc()
+    await expect(build({})).rejects.toThrow(/configure step ended/)
+    process.env['PATH'] = path
+    rmSync(join(folder, 'nvcc'))
+    await expect(build({})).rejects.toThrow(/build step ended[\s\S]*reached the compiler/)
+  },
+)
+
+it('takes the compiler that CXX names now, and keeps what the folder was configured with', async () => {
+  const entry = (name: string): string | undefined =>
+    new RegExp(`^${name}:[A-Z]+=(.*)$`, 'm').exec(
+      readFileSync(join(folder, 'build', 'CMakeCache.txt'), 'utf8'),
+    )?.[1]
+  await expect(build({ cuda: 'off' })).rejects.toThrow(/reached the compiler/)
+  const generator = entry('CMAKE_GENERATOR')
+  const compiler = join(folder, 'another-c++')
+  writeFileSync(compiler, '#!/bin/sh\nexec c++ "$@"\n')
+  chmodSync(compiler, 0o755)
+  process.env['CXX'] = compiler
+  await expect(build({ cuda: null })).rejects.toThrow(/reached the compiler/)
+  expect(entry('CMAKE_CXX_COMPILER')).toBe(compiler)
+  expect([entry('OCTAVO_CUDA'), entry('CMAKE_GENERATOR')]).toEqual(['OFF', generator])
+  delete process.env['CXX'] // as it was built here before, until that compiler is gone
+  await expect(build({ cuda: null })).rejects.toThrow(/reached the compiler/)
+  expect(entry('CMAKE_CXX_COMPILER')).toBe(compiler)
+  rmSync(compiler)
+  await expect(build({ cuda: null })).rejects.toThrow(/reached the compiler/)
+  expect(entry('CMAKE_CXX_COMPILER')).not.toBe(compiler)
+  expect(entry('OCTAVO_CUDA')).toBe('OFF')
 })
 
 it('does not look at nvcc when CUDA is switched off', async () => {

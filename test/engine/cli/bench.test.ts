@@ -143,11 +143,17 @@ test.each<[argv: string[], sentence: RegExp]>([
     ['serving', '--sessions', '2', '--input', '9-3'],
     /--input is '9-3'; it takes a number of tokens/,
   ],
-  [['serving', '--trace', 'models/stories260k/config.json'], /config\.json, line 1/],
 ])('%j is refused before anything is loaded', async (argv, sentence) => {
   const { code, stdout, stderr } = await octavo('bench', ...argv)
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toMatch(sentence)
+})
+
+test('a broken trace is refused before anything is loaded, and is no wrong command line: code 1', async () => {
+  const argv = ['bench', 'serving', '--trace', 'models/stories260k/config.json']
+  const { code, stdout, stderr } = await octavo(...argv)
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect(stderr).toMatch(/^octavo: .*config\.json, line 1/)
 })
 
 test.each<[argv: string[], sentence: RegExp]>([

@@ -55,11 +55,11 @@ describe('octavo chat', () => {
     expect(stdout).toBe(`${text}\n${text}\n`)
   })
 
-  it('tells a message that is too long and goes on', async () => {
+  it('tells a message that is too long and goes on, to end with code 1', async () => {
     const run = chat('-n', '20')
     run.child.stdin.end(`${'Lily had a ball. '.repeat(200)}\nLily had a ball.\n`)
     const { code, stdout, stderr } = await run.ending
-    expect(code).toBe(0)
+    expect(code).toBe(1)
     expect(stderr).toContain('(OCTAVO_CONTEXT_EXCEEDED)')
     expect(stdout).toBe(`${(await answers(['Lily had a ball.']))[0]}\n`)
   })
@@ -83,6 +83,17 @@ describe('octavo chat', () => {
       'chat_template.jinja: the chat template "default" does not parse',
     )
     expect(broken.stderr).toContain('(OCTAVO_TEMPLATE_FAILED)')
+  })
+
+  it('ends with code 1, not that of a wrong command line, at a template that renders to nothing', async () => {
+    const model = await copyOfStories()
+    await writeFile(join(model.folder, 'chat_template.jinja'), '{% if false %}x{% endif %}')
+    const run = new Command('chat', '--device', 'cpu', '--model', model.folder)
+    run.child.stdin.end('Lily had a ball.\n')
+    const { code, stdout, stderr } = await run.ending
+    await model.remove()
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain('(OCTAVO_INVALID_ARGUMENT)')
   })
 
   it('takes no argument', async () => {

@@ -18,7 +18,7 @@ export class Command {
   stderr = ''
 
   constructor(...argv: string[]) {
-    this.child = spawn(process.execPath, [command, ...argv])
+    this.child = spawn(process.execPath, [command, ...argv], { env: process.env })
     this.child.stdout.setEncoding('utf8').on('data', (text: string) => (this.stdout += text))
     this.child.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text))
     this.child.stdin.on('error', () => {})

@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { GenerationResult } from '../../../lib/index.js'
 import { copyOfStories, golden, makeEndless, stories } from '../sdk/support.js'
 import { command, Command, octavo } from './command.js'
@@ -111,6 +113,52 @@ describe('octavo generate', () => {
     const { code, stdout } = await run.ending
     expect(code).toBe(130)
     expect(JSON.parse(stdout)).toMatchObject({ finishReason: 'cancelled' })
+  })
+
+  it.each([
+    ['generate', 'Once'],
+    ['bench', 'latency'],
+  ])(
+    '%s with --json writes one object where Ctrl-C comes before there is a result',
+    async (...argv) => {
+      const hook = join(endless, 'interrupt.cjs')
+      // Ctrl-C as soon as the command listens for it, which is before it loads.
+      writeFileSync(
+        hook,
+        `const { once } = process
+      process.once = function (event, listener) {
+        once.call(this, event, listener)
+        if (event === 'SIGINT') process.emit('SIGINT')
+        return this
+      }`,
+      )
+      const { NODE_OPTIONS: before } = process.env
+      process.env['NODE_OPTIONS'] = `${before ?? ''} --require ${hook}`
+      const run = new Command(...argv, '--json')
+      if (before === undefined) delete process.env['NODE_OPTIONS']
+      else process.env['NODE_OPTIONS'] = before
+      const { code, stdout, stderr } = await run.ending
+      expect(code).toBe(130)
+      expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'OCTAVO_CANCELLED' } })
+      expect(stderr).toBe('')
+    },
+  )
+
+  it.each([
+    [
+      ['--seed', '3', '--top-p', '0.5'],
+      "(the model's own default), which is greedy: --top-p and --seed change nothing",
+    ],
+    [['--seed', '3', '-t', '0'], 'temperature is 0, which is greedy: --seed changes nothing'],
+  ])('says that %j change nothing at temperature 0', async (flags, sentence) => {
+    const { code, stderr } = await octavo('generate', ...cpu, 'Lily', '-n', '2', ...flags)
+    expect(code).toBe(0)
+    expect(stderr).toContain(sentence)
+  })
+
+  it('says nothing of flags that do something', async () => {
+    const argv = ['generate', ...cpu, 'Lily', '-n', '2', '--seed', '3', '--top-p', '0.5', '-t', '1']
+    expect((await octavo(...argv)).stderr).not.toContain('greedy')
   })
 
   it('ends quietly when its reader goes away', () => {

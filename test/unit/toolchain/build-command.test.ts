@@ -8,6 +8,7 @@ const cxx = process.env['CXX']
 afterEach(() => {
   process.env['PATH'] = path
   if (cxx === undefined) delete process.env['CXX']
+  else process.env['CXX'] = cxx
   delete process.env['OCTAVO_CUDA']
   jest.restoreAllMocks()
 })
@@ -52,9 +53,20 @@ it('names the compiler that is missing', async () => {
   })
 })
 
+it.each(['/some/where/g++', 'no-such-compiler', 'no-such-compiler -m64'])(
+  'refuses CXX=%j, which is no program',
+  async (compiler) => {
+    process.env['CXX'] = compiler
+    await expect(run([])).rejects.toMatchObject({
+      code: 'OCTAVO_BUILD_FAILED',
+      message: `CXX is '${compiler}', and there is no such program; mend or unset it`,
+    })
+  },
+)
+
 it('does not fall back to a build without CUDA when CUDA was asked for', async () => {
   process.env['PATH'] = '/nowhere'
-  process.env['CXX'] = '/some/where/g++'
+  process.env['CXX'] = process.execPath
   await expect(run(['--cuda', 'on'])).rejects.toMatchObject({
     code: 'OCTAVO_BUILD_FAILED',
     message: expect.stringMatching(/--cuda on needs cmake, but cmake is not on PATH/),

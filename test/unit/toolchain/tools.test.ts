@@ -75,10 +75,10 @@ describe('buildWithCMake', () => {
   const cache = (): string => join(folder, 'build', 'CMakeCache.txt')
   const addon = (): string => join(folder, 'build', 'Release', 'octavo.node')
 
-  function makeBuild(home: string): void {
+  function makeBuild(home: string, entries = ''): void {
     mkdirSync(join(folder, 'build', 'Release'), { recursive: true })
     mkdirSync(join(folder, 'build', 'CMakeFiles'))
-    writeFileSync(cache(), `CMAKE_HOME_DIRECTORY:INTERNAL=${home}\n`)
+    writeFileSync(cache(), `CMAKE_HOME_DIRECTORY:INTERNAL=${home}\n${entries}`)
     writeFileSync(addon(), 'works')
   }
 
@@ -99,8 +99,25 @@ describe('buildWithCMake', () => {
     expect(choice).toBe(cuda === null ? null : `-DOCTAVO_CUDA=${cuda.toUpperCase()}`)
   })
 
+  it('drops the cache of a compiler that never worked, and keeps the choices', async () => {
+    const named = 'CMAKE_CUDA_COMPILER:STRING=/x/nvcc\nOCTAVO_CUDA_NAMED:INTERNAL=ON\n'
+    makeBuild(
+      folder,
+      'CMAKE_GENERATOR:INTERNAL=Ninja\nOCTAVO_WARNINGS:BOOL=ON\nOTHER:BOOL=ON\n' + named,
+    )
+    const lines: string[] = []
+    const tool = makeTool('cmake', 'echo "$@"')
+    await buildWithCMake(tool, { ...options, folder, onLine: (line) => lines.push(line) })
+    expect(existsSync(cache())).toBe(false)
+    expect(lines[0]).toContain(
+      ' -G Ninja -DOCTAVO_WARNINGS=ON -DCMAKE_CUDA_COMPILER=/x/nvcc -DOCTAVO_CUDA=OFF ',
+    )
+    expect(lines[0]).not.toContain('OTHER')
+  })
+
   it('keeps the cache of its own folder', async () => {
-    makeBuild(folder)
+    const compiler = `CMAKE_CXX_COMPILER:FILEPATH=${process.execPath}\nOCTAVO_CXX:INTERNAL=\n`
+    makeBuild(folder, compiler)
     await buildWithCMake(makeTool('cmake', 'exit 0'), { ...options, folder })
     expect(existsSync(cache())).toBe(true)
   })
@@ -120,6 +137,20 @@ describe('runProcess', () => {
     const tool = makeTool('talk', 'i=0; while [ $i -lt 100 ]; do echo $i; i=$((i+1)); done')
     const { tail } = await runProcess(tool, [], folder, () => {})
     expect([tail.length, tail[0], tail.at(-1)]).toEqual([60, '40', '99'])
+  })
+
+  it('hands a signal to all that the command started, and says which it was', async () => {
+    const tool = makeTool('wait', 'sleep 1000 & echo started; wait')
+    const tell = (): unknown => process.emit('SIGTERM', 'SIGTERM')
+    // It ends only when nobody holds its stdout any more: neither the tool nor its child.
+    await expect(runProcess(tool, [], folder, tell)).rejects.toMatchObject({ signal: 'SIGTERM' })
+    expect(process.listenerCount('SIGTERM')).toBe(0)
+  })
+
+  it('kills at the second signal what does not heed the first', async () => {
+    const tool = makeTool('stay', 'trap "echo no" TERM; echo started; while :; do sleep 1; done')
+    const tell = (): unknown => process.emit('SIGTERM', 'SIGTERM')
+    await expect(runProcess(tool, [], folder, tell)).rejects.toMatchObject({ signal: 'SIGTERM' })
   })
 
   it('rejects when the command cannot be started', async () => {
