@@ -1,5 +1,6 @@
 /** Arguments that share memory: kernels take rows in any order, so only what cpp/ops/ops.h allows may. */
 import { OctavoError } from '../errors.js'
+import { reading } from '../options/reader.js'
 import { isBuffer } from './shape.js'
 import type { HeadsArgument, MatrixArgument } from './shape.js'
 
@@ -52,10 +53,10 @@ type Arguments = Readonly<Record<string, MatrixArgument | HeadsArgument | undefi
  */
 export function requireApart(args: Arguments, mayBe?: string): void {
   const [[outName, out] = ['', undefined], ...inputs] = Object.entries(args)
-  const written = out && regionOf(out)
+  const written = out && reading(outName, () => regionOf(out))
   if (!written) return
   for (const [name, input] of inputs) {
-    const read = input && regionOf(input)
+    const read = input && reading(name, () => regionOf(input))
     if (!read || !overlap(written, read)) continue
     if (name === mayBe && same(written, read)) continue
     const but = name === mayBe ? ` without being the same elements` : ''

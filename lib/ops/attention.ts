@@ -9,7 +9,7 @@ import type { KvCacheArgument } from './kv-cache.js'
 import { callOps } from './load.js'
 import type { NativeKvCache, NativeMatrix } from './native.js'
 import { readOptions } from './options.js'
-import { deviceOf, isBuffer, nativeHeads, nativeMatrix, nativeVector } from './shape.js'
+import { deviceOf, isBuffer, nativeHeads, nativeMatrix, nativeVector, shapeOf } from './shape.js'
 import type { HeadsArgument } from './shape.js'
 
 /** How {@link rope} rotates. */
@@ -103,8 +103,9 @@ function requireTensorScales(cache: NativeKvCache, options: AttentionOptions): v
 /** The addon's form of a buffer of shape `[tokens, heads]`. */
 function nativeSums(sums: DeviceBuffer<'fp32'>): NativeMatrix {
   const native = nativeMatrix('logSumExp', sums)
-  if (isBuffer(sums) && sums.shape.length === 2) return native
-  const shape = `[${sums.shape?.join(', ')}]`
+  const sizes = isBuffer(sums) ? shapeOf('logSumExp', sums) : []
+  if (sizes.length === 2) return native
+  const shape = `[${sizes.join(', ')}]`
   throw new OctavoError(
     'OCTAVO_INVALID_ARGUMENT',
     `logSumExp has shape ${shape}: expected a buffer of [tokens, heads]`,

@@ -8,7 +8,8 @@ import type { ArrayOf, DType, FloatDType } from './dtype.js'
 import type { Device } from './device.js'
 import { uint8s, float32s, int32s } from './indices.js'
 import { callOps } from './load.js'
-import { elementsOf } from './shape.js'
+import { made, requireMade } from './made.js'
+import { elementsOf, requireDevice } from './shape.js'
 import type { Shape } from './shape.js'
 
 function isFloat(dtype: DType): dtype is FloatDType {
@@ -40,7 +41,8 @@ export class DeviceBuffer<D extends DType = DType> implements Disposable {
   /** Elements. */
   readonly length: number
 
-  private constructor(handle: number, device: Device, dtype: D, shape: Shape) {
+  private constructor(key: symbol, handle: number, device: Device, dtype: D, shape: Shape) {
+    requireMade(key, 'DeviceBuffer', 'device.buffer(dtype, shape)')
     this.handle = handle
     this.device = device
     this.dtype = dtype
@@ -60,10 +62,11 @@ export class DeviceBuffer<D extends DType = DType> implements Disposable {
     shape: Shape,
     tag: string,
   ): DeviceBuffer<D> {
+    requireDevice(device)
     requireDType(dtype)
     const bytes = elementsOf(shape) * bytesOf(dtype)
     const handle = callOps((ops) => ops.createBuffer({ device: device.handle, bytes, tag }))
-    return new DeviceBuffer(handle, device, dtype, shape)
+    return new DeviceBuffer(made, handle, device, dtype, shape)
   }
 
   /** Bytes asked for; the allocator may hold a few more. */

@@ -6,6 +6,7 @@ import type { DeviceInfo } from '../devices.js'
 import type { NativeLedgerLine } from '../native.js'
 import { DeviceBuffer } from './buffer.js'
 import { callOps } from './load.js'
+import { made, requireMade } from './made.js'
 import { readOptions } from './options.js'
 import type { ArrayOf, DType } from './dtype.js'
 import type { NativeMemoryUse, NativeWorkspace } from './native.js'
@@ -47,7 +48,8 @@ export class Device implements Disposable {
   /** What the device says of itself. */
   readonly info: DeviceInfo
 
-  private constructor(handle: number, info: DeviceInfo) {
+  private constructor(key: symbol, handle: number, info: DeviceInfo) {
+    requireMade(key, 'Device', 'Device.open(id)')
     this.handle = handle
     this.info = info
     watch(this, {
@@ -66,6 +68,7 @@ export class Device implements Disposable {
     const { threads = 0 } = readOptions(options, { threads: true })
     const handle = callOps((ops) => ops.open({ id, threads }))
     return new Device(
+      made,
       handle,
       callOps((ops) => ops.deviceInfo({ device: handle })),
     )

@@ -1,6 +1,6 @@
 /** Element types of device buffers, and how JavaScript numbers become them. */
 import { OctavoError } from '../errors.js'
-import { invalid, isArray, show } from '../options/reader.js'
+import { invalid, isArray, reading, show } from '../options/reader.js'
 
 /** Element type of a buffer. `bf16` and `fp16` are read and written as their bits, in a Uint16Array. */
 export type DType = 'fp32' | 'bf16' | 'fp16' | 'i32' | 'i64' | 'u8'
@@ -45,9 +45,26 @@ export function requireDType(dtype: unknown): asserts dtype is DType {
   )
 }
 
-function requireNumbers(values: unknown): asserts values is ArrayLike<number> {
-  if (ArrayBuffer.isView(values) ? !(values instanceof DataView) : isArray(values)) return
-  throw invalid('values', values, 'an array or a typed array of numbers')
+/** The dtypes that numbers are rounded to. */
+export const floatDTypes: readonly FloatDType[] = ['fp32', 'bf16', 'fp16']
+
+function requireFloatDType(dtype: unknown): asserts dtype is FloatDType {
+  if (floatDTypes.includes(dtype as FloatDType)) return
+  throw invalid('dtype', dtype, `one of ${floatDTypes.join(', ')}`)
+}
+
+const isNumbers = (values: ArrayBufferView): boolean =>
+  !(values instanceof DataView || values instanceof BigInt64Array) &&
+  !(values instanceof BigUint64Array)
+
+/** A typed array as it is, an array as a copy whose every value is a number: what is checked is what is used. */
+function numbersOf(values: unknown): ArrayLike<number> {
+  if (ArrayBuffer.isView(values) && isNumbers(values)) return values as Float32Array
+  if (!isArray(values)) throw invalid('values', values, 'an array or a typed array of numbers')
+  const list = reading('values', () => Array.from(values))
+  const wrong = list.findIndex((value) => typeof value !== 'number')
+  if (wrong >= 0) throw invalid(`values[${wrong}]`, list[wrong], 'a number')
+  return list as number[]
 }
 
 /** Bytes of one element. */
@@ -107,53 +124,53 @@ function everyFp16(): Float32Array {
  * ```
  */
 export function toBf16(values: ArrayLike<number>): Uint16Array {
-  requireNumbers(values)
-  const halves = new Uint16Array(values.length)
-  for (let i = 0; i < halves.length; i++) halves[i] = toBf16Bits(values[i]!)
+  const numbers = numbersOf(values)
+  const halves = new Uint16Array(numbers.length)
+  for (let i = 0; i < halves.length; i++) halves[i] = toBf16Bits(numbers[i]!)
   return halves
 }
 
 /** Numbers as IEEE fp16 bits, rounded to nearest even; 65520 and above become infinity. */
 export function toFp16(values: ArrayLike<number>): Uint16Array {
-  requireNumbers(values)
-  const halves = new Uint16Array(values.length)
-  for (let i = 0; i < halves.length; i++) halves[i] = toFp16Bits(values[i]!)
+  const numbers = numbersOf(values)
+  const halves = new Uint16Array(numbers.length)
+  for (let i = 0; i < halves.length; i++) halves[i] = toFp16Bits(numbers[i]!)
   return halves
 }
 
 /** The numbers that bf16 bits stand for, exactly. */
 export function fromBf16(halves: ArrayLike<number>): Float32Array {
-  requireNumbers(halves)
-  const floats = new Uint32Array(halves.length)
-  for (let i = 0; i < floats.length; i++) floats[i] = halves[i]! << 16
+  const bits = numbersOf(halves)
+  const floats = new Uint32Array(bits.length)
+  for (let i = 0; i < floats.length; i++) floats[i] = bits[i]! << 16
   return new Float32Array(floats.buffer)
 }
 
 /** The numbers that IEEE fp16 bits stand for, exactly. */
 export function fromFp16(halves: ArrayLike<number>): Float32Array {
-  requireNumbers(halves)
+  const bits = numbersOf(halves)
   const numbers = everyFp16()
-  const floats = new Float32Array(halves.length)
-  for (let i = 0; i < floats.length; i++) floats[i] = numbers[halves[i]!]!
+  const floats = new Float32Array(bits.length)
+  for (let i = 0; i < floats.length; i++) floats[i] = numbers[bits[i]!]!
   return floats
 }
 
 /** Numbers in the array a buffer of that dtype is written from, rounded to it. */
 export function encode<D extends FloatDType>(dtype: D, values: ArrayLike<number>): ArrayOf[D] {
-  requireNumbers(values)
-  requireDType(dtype)
+  requireFloatDType(dtype)
   const encoded =
     dtype === 'bf16'
       ? toBf16(values)
       : dtype === 'fp16'
         ? toFp16(values)
-        : Float32Array.from(values)
+        : Float32Array.from(numbersOf(values))
   return encoded as ArrayOf[D]
 }
 
 /** The numbers in an array read from a buffer of that dtype. */
 export function decode(dtype: FloatDType, array: Float32Array | Uint16Array): Float32Array {
+  requireFloatDType(dtype)
   if (dtype === 'bf16') return fromBf16(array)
   if (dtype === 'fp16') return fromFp16(array)
-  return Float32Array.from(array)
+  return Float32Array.from(numbersOf(array))
 }

@@ -1,6 +1,6 @@
 /** The paged KV cache of a model: floats, or 8-bit codes with their scales. */
 import { OctavoError } from '../errors.js'
-import { show } from '../options/reader.js'
+import { reading, show } from '../options/reader.js'
 import type { DeviceBuffer } from './buffer.js'
 import type { FloatDType } from './dtype.js'
 import type { NativeKvCache } from './native.js'
@@ -106,7 +106,12 @@ export function isCoded(cache: KvCacheArgument): cache is CodedKvCache {
 /** The addon's form of a cache. */
 export function nativeCache(name: string, argument: KvCacheArgument): NativeKvCache {
   requireObject(name, argument)
-  if (isCoded(argument)) return codedCache(name, argument)
+  return reading(name, () => {
+    return isCoded(argument) ? codedCache(name, argument) : floatCache(name, argument)
+  })
+}
+
+function floatCache(name: string, argument: KvCacheBuffer): NativeKvCache {
   const [blocks, layers, two, kvHeads, blockSize, headDim, ...rest] = shapeOf(name, argument)
   if (headDim === undefined || rest.length > 0 || two !== 2) {
     throw new OctavoError(
@@ -142,6 +147,7 @@ function codedCache(name: string, argument: CodedKvCache): NativeKvCache {
 export function cacheBuffer(name: string, cache: KvCacheArgument): DeviceBuffer<FloatDType> {
   requireObject(name, cache)
   if (!isCoded(cache)) return cache
-  requireObject(`${name}.buffer`, cache.buffer)
-  return cache.buffer as unknown as DeviceBuffer<FloatDType>
+  const buffer: unknown = reading(name, () => cache.buffer)
+  requireObject(`${name}.buffer`, buffer)
+  return buffer as DeviceBuffer<FloatDType>
 }

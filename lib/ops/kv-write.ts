@@ -1,6 +1,6 @@
 /** Filling the paged KV cache: keys and values of a step, alone or with what comes before, and whole blocks. */
 import { OctavoError } from '../errors.js'
-import { invalid, show } from '../options/reader.js'
+import { invalid, isArray, reading, show } from '../options/reader.js'
 import { requireApart, requireDistinct } from './aliasing.js'
 import { readRope, ropeNames } from './attention.js'
 import type { RopeOptions } from './attention.js'
@@ -183,13 +183,16 @@ function blocksOf(name: string, argument: BlocksArgument): Blocks {
 }
 
 function pairs(copies: readonly (readonly [from: number, to: number])[]): Int32Array {
-  if (!Array.isArray(copies)) throw invalid('copies', copies, 'an array of [from, to]')
-  const flat = new Int32Array(2 * copies.length)
-  copies.forEach((copy, i) => {
-    const isPair = Array.isArray(copy) && copy.length === 2
-    if (!isPair || !copy.every((block) => Number.isInteger(block) && block === (block | 0)))
+  if (!isArray(copies)) throw invalid('copies', copies, 'an array of [from, to]')
+  const copyOf = (copy: unknown): unknown => (isArray(copy) ? Array.from(copy) : copy)
+  const list = reading('copies', () => Array.from(copies, copyOf))
+  const flat = new Int32Array(2 * list.length)
+  list.forEach((copy, i) => {
+    const isBlock = (block: unknown): boolean =>
+      Number.isInteger(block) && block === ((block as number) | 0)
+    if (!isArray(copy) || copy.length !== 2 || !copy.every(isBlock))
       throw invalid(`copies[${i}]`, copy, 'two block numbers, [from, to]')
-    flat.set(copy, 2 * i)
+    flat.set(copy as number[], 2 * i)
   })
   return flat
 }
@@ -203,7 +206,8 @@ export function copyBlocks(
   from: BlocksArgument,
   copies: readonly (readonly [from: number, to: number])[],
 ): void {
-  const [target, source] = [blocksOf('to', to), blocksOf('from', from)]
+  const target = reading('to', () => blocksOf('to', to))
+  const source = reading('from', () => blocksOf('from', from))
   if (target.bytes !== source.bytes || target.buffer.dtype !== source.buffer.dtype) {
     const text = ({ bytes, buffer }: Blocks): string => `${bytes} bytes of ${show(buffer.dtype)}`
     throw new OctavoError(

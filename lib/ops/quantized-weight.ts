@@ -6,7 +6,9 @@ import type { Device } from './device.js'
 import { bytesOf } from './dtype.js'
 import type { DType } from './dtype.js'
 import { callOps } from './load.js'
+import { made, requireMade } from './made.js'
 import type { NativeQuantizedWeight, NativeRepack } from './native.js'
+import { requireDevice } from './shape.js'
 import { ceilDivide, groupIndexOf, planOf } from './stored-weight.js'
 import type { StoredWeight, WeightPlan } from './stored-weight.js'
 
@@ -46,10 +48,12 @@ export class QuantizedWeight implements Disposable {
   readonly #buffers: readonly DeviceBuffer[]
 
   private constructor(
+    key: symbol,
     device: Device,
     native: NativeQuantizedWeight,
     buffers: readonly DeviceBuffer[],
   ) {
+    requireMade(key, 'QuantizedWeight', 'QuantizedWeight.upload(device, stored)')
     this.device = device
     this.rows = native.rows
     this.columns = native.columns
@@ -62,6 +66,7 @@ export class QuantizedWeight implements Disposable {
    * Throws OCTAVO_INVALID_ARGUMENT (with both numbers), OCTAVO_UNKNOWN_OPTION, OCTAVO_OUT_OF_MEMORY.
    */
   static upload(device: Device, stored: StoredWeight): QuantizedWeight {
+    requireDevice(device)
     const plan = planOf(stored)
     const index = groupIndexOf(plan)
     const kept: DeviceBuffer[] = []
@@ -85,7 +90,7 @@ export class QuantizedWeight implements Disposable {
         native.groupIndex = buffer.handle
       }
       native.isArranged = callOps((ops) => ops.arrange(device.handle, { weight: native }))
-      return new QuantizedWeight(device, native, kept)
+      return new QuantizedWeight(made, device, native, kept)
     } catch (error) {
       for (const buffer of kept) buffer.dispose()
       throw error

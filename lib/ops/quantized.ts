@@ -3,15 +3,16 @@ import { requireApart } from './aliasing.js'
 import { int32s } from './indices.js'
 import type { Int32s } from './indices.js'
 import { callOps } from './load.js'
+import { readOptions } from './options.js'
 import { QuantizedWeight } from './quantized-weight.js'
 import type { FloatBuffer } from './rows.js'
 import { deviceOf, nativeMatrix, nativeVector } from './shape.js'
 import type { MatrixArgument } from './shape.js'
 import { OctavoError } from '../errors.js'
-import { show } from '../options/reader.js'
+import { reading, show } from '../options/reader.js'
 
 function requireWeight(weight: unknown): asserts weight is QuantizedWeight {
-  if (weight instanceof QuantizedWeight) return
+  if (reading('weight', () => weight instanceof QuantizedWeight)) return
   const problem = `weight is ${show(weight)}: expected a QuantizedWeight`
   throw new OctavoError('OCTAVO_INVALID_ARGUMENT', problem)
 }
@@ -57,12 +58,13 @@ export function groupedLinear(
   experts: ExpertRows,
 ): void {
   requireWeight(weight)
+  const { first, rows } = readOptions(experts, { first: true, rows: true }, 'experts')
   const call = {
     out: nativeMatrix('out', out),
     x: nativeMatrix('x', x),
     weight: weight.native,
-    first: int32s('experts.first', experts.first),
-    rows: int32s('experts.rows', experts.rows),
+    first: int32s('experts.first', first),
+    rows: int32s('experts.rows', rows),
   }
   requireApart({ out, x })
   callOps((ops) => ops.groupedLinear(deviceOf('out', out), call))

@@ -1,7 +1,9 @@
 /** Memory filled at random: bit for bit the same on every device. */
 import type { DeviceBuffer } from './buffer.js'
+import { floatDTypes } from './dtype.js'
 import type { FloatDType } from './dtype.js'
 import { callOps } from './load.js'
+import { deviceOf, nativeVector } from './shape.js'
 import { invalid, OptionReader } from '../options/reader.js'
 
 /** What random numbers a buffer gets. Every field may be left out. */
@@ -53,23 +55,26 @@ export function fillRandom(
   options: RandomOptions = {},
 ): void {
   const read = new OptionReader<RandomOptions>(options, names)
-  const isBytes = buffer.dtype === 'u8'
-  if (!isBytes && !['fp32', 'bf16', 'fp16'].includes(buffer.dtype)) {
-    throw invalid('buffer.dtype', buffer.dtype, 'fp32, bf16, fp16 or u8')
+  const filled = buffer as DeviceBuffer<FloatDType>
+  const { buffer: to, size: count, ...native } = nativeVector('buffer', filled)
+  const dtype: FloatDType | 'u8' = native.dtype
+  const isBytes = (dtype as string) === 'u8'
+  if (!isBytes && !floatDTypes.includes(dtype)) {
+    throw invalid('buffer.dtype', dtype, 'fp32, bf16, fp16 or u8')
   }
   for (const name of isBytes ? (['middle', 'reach'] as const) : (['bytes'] as const)) {
     if (read.raw(name) !== undefined)
       throw read.invalid(name, `left out for ${isBytes ? 'bytes' : 'floats'}`)
   }
   const call = {
-    to: buffer.handle,
-    dtype: buffer.dtype,
+    to,
+    dtype,
     kind: isBytes ? (read.oneOf('bytes', ['bits', 'e4m3'] as const) ?? 'bits') : 'uniform',
     first: read.integer('first', { min: 0, max: 2 ** 48 }) ?? 0,
-    count: buffer.length,
+    count,
     seed: readSeed(read),
     middle: read.number('middle', single) ?? 0,
     reach: read.number('reach', { ...single, min: 0 }) ?? 1,
   } as const
-  callOps((ops) => ops.fillRandom(buffer.device.handle, call))
+  callOps((ops) => ops.fillRandom(deviceOf('buffer', filled), call))
 }

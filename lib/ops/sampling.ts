@@ -1,4 +1,5 @@
 /** Sampling: one token a row of logits. */
+import { isArray, reading } from '../options/reader.js'
 import type { DeviceBuffer } from './buffer.js'
 import { float32s, int32s } from './indices.js'
 import type { Int32s } from './indices.js'
@@ -81,15 +82,15 @@ function nativeRow(options: SamplingOptions, name: string): NativeSamplingRow {
     history = absentHistory,
     ...given
   } = readOptions(options, rowNames, name)
-  readOptions(bias, { tokens: true, values: true }, 'bias')
-  readOptions(history, { tokens: true, counts: true }, 'history')
+  const biased = readOptions(bias, { tokens: true, values: true }, 'bias')
+  const seen = readOptions(history, { tokens: true, counts: true }, 'history')
   return {
     ...defaults,
     ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
-    historyTokens: int32s('history.tokens', history.tokens),
-    historyCounts: int32s('history.counts', history.counts),
-    biasTokens: int32s('bias.tokens', bias.tokens),
-    biasValues: float32s('bias.values', bias.values),
+    historyTokens: int32s('history.tokens', seen.tokens),
+    historyCounts: int32s('history.counts', seen.counts),
+    biasTokens: int32s('bias.tokens', biased.tokens),
+    biasValues: float32s('bias.values', biased.values),
   }
 }
 
@@ -106,7 +107,9 @@ export function sample(
   options?: { sampled?: number; topCount?: number },
 ): Samples {
   const matrix = nativeMatrix('logits', logits)
-  const rows = Array.isArray(params) ? (params as readonly SamplingOptions[]) : null
+  const rows = isArray(params)
+    ? reading('params', () => Array.from(params as readonly SamplingOptions[]))
+    : null
   const { sampled = matrix.columns, topCount = 0 } = readOptions(options, callNames)
   const call = {
     logits: matrix,

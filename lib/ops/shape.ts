@@ -58,15 +58,16 @@ const headsNames: Record<keyof HeadsView, true> = {
 export function elementsOf(shape: Shape): number {
   if (!isArray(shape)) throw invalid('the shape', shape, 'a number or an array of numbers')
   const sizes = reading('the shape', () => Array.from(shape as Shape))
-  const fits = sizes.length > 0 && sizes.every((size) => Number.isSafeInteger(size) && size > 0)
-  const elements = fits ? sizes.reduce((product, size) => product * size, 1) : 0
-  if (!fits || !Number.isSafeInteger(elements)) {
-    throw new OctavoError(
-      'OCTAVO_INVALID_ARGUMENT',
-      `the shape is [${sizes.map(show).join(', ')}]: expected positive integers`,
-    )
+  const sentence = (): string => `the shape is [${sizes.map(show).join(', ')}]: `
+  if (sizes.length === 0 || !sizes.every((size) => Number.isSafeInteger(size) && size > 0)) {
+    throw new OctavoError('OCTAVO_INVALID_ARGUMENT', `${sentence()}expected positive integers`)
   }
-  return elements
+  const elements = sizes.reduce((product, size) => product * size, 1)
+  if (Number.isSafeInteger(elements)) return elements
+  throw new OctavoError(
+    'OCTAVO_INVALID_ARGUMENT',
+    `${sentence()}their product, ${elements} elements, is too large; it must be below 2^53`,
+  )
 }
 
 export function isBuffer(argument: object): argument is DeviceBuffer<FloatDType> {
@@ -83,12 +84,21 @@ export function requireObject(name: string, argument: unknown): asserts argument
 
 /** The shape of what has one; a view has none. */
 export function shapeOf(name: string, argument: DeviceBuffer<FloatDType>): Shape {
-  const { shape } = argument as { shape: unknown }
+  const shape: unknown = reading(`${name}.shape`, () => argument.shape)
   if (isArray(shape) && shape.length > 0) return shape as number[]
   throw new OctavoError(
     'OCTAVO_INVALID_ARGUMENT',
     `${name}.shape is ${show(shape)}: expected a DeviceBuffer or a view of one`,
   )
+}
+
+/** Throws OCTAVO_INVALID_ARGUMENT for what is no device. */
+export function requireDevice(device: unknown): void {
+  const isDevice =
+    typeof device === 'object' &&
+    device !== null &&
+    reading('the device', () => typeof (device as { handle?: unknown }).handle === 'number')
+  if (!isDevice) throw invalid('the device', device, 'a Device, which Device.open gives')
 }
 
 function bufferOf(name: string, view: { buffer: unknown }): DeviceBuffer<FloatDType> {
@@ -99,27 +109,36 @@ function bufferOf(name: string, view: { buffer: unknown }): DeviceBuffer<FloatDT
 /** The addon's form of a matrix argument. */
 export function nativeMatrix(name: string, argument: MatrixArgument): NativeMatrix {
   requireObject(name, argument)
-  if (isBuffer(argument)) {
-    const columns = shapeOf(name, argument).at(-1)!
-    const rows = argument.length / columns
-    const { handle: buffer, dtype } = argument
-    return { buffer, dtype, offset: 0, rows, columns, stride: columns }
-  }
-  const { handle: buffer, dtype } = bufferOf(name, argument)
-  readOptions(argument, matrixNames, name)
-  const { offset = 0, rows, columns, stride = columns } = argument
-  return { buffer, dtype, offset, rows, columns, stride }
+  return reading(name, () => {
+    if (isBuffer(argument)) {
+      const columns = shapeOf(name, argument).at(-1)!
+      const rows = argument.length / columns
+      const { handle: buffer, dtype } = argument
+      return { buffer, dtype, offset: 0, rows, columns, stride: columns }
+    }
+    const { handle: buffer, dtype } = bufferOf(name, argument)
+    readOptions(argument, matrixNames, name)
+    const { offset = 0, rows, columns, stride = columns } = argument
+    return { buffer, dtype, offset, rows, columns, stride }
+  })
 }
 
 /** The addon's form of a vector argument: a whole buffer, whatever its shape. */
 export function nativeVector(name: string, argument: DeviceBuffer<FloatDType>): NativeVector {
   requireObject(name, argument)
-  return { buffer: argument.handle, dtype: argument.dtype, offset: 0, size: argument.length }
+  return reading(name, () => {
+    const { handle: buffer, dtype, length: size } = argument
+    return { buffer, dtype, offset: 0, size }
+  })
 }
 
 /** The addon's form of a heads argument. */
 export function nativeHeads(name: string, argument: HeadsArgument): NativeHeads {
   requireObject(name, argument)
+  return reading(name, () => headsOf(name, argument))
+}
+
+function headsOf(name: string, argument: HeadsArgument): NativeHeads {
   if (!isBuffer(argument)) {
     const { handle: buffer, dtype } = bufferOf(name, argument)
     readOptions(argument, headsNames, name)
@@ -143,6 +162,10 @@ export function nativeLatentCache(
   argument: DeviceBuffer<FloatDType>,
 ): NativeLatentCache {
   requireObject(name, argument)
+  return reading(name, () => latentCacheOf(name, argument))
+}
+
+function latentCacheOf(name: string, argument: DeviceBuffer<FloatDType>): NativeLatentCache {
   const [blocks, layers, blockSize, width, ...rest] = shapeOf(name, argument)
   if (width === undefined || rest.length > 0) {
     throw new OctavoError(
@@ -158,7 +181,9 @@ export function nativeLatentCache(
 /** The handle of the device an argument lies on. */
 export function deviceOf(name: string, argument: MatrixArgument | HeadsArgument): number {
   requireObject(name, argument)
-  const buffer = isBuffer(argument) ? argument : bufferOf(name, argument)
-  requireObject(`${name}.device`, buffer.device)
-  return buffer.device.handle
+  return reading(name, () => {
+    const { device } = isBuffer(argument) ? argument : bufferOf(name, argument)
+    requireObject(`${name}.device`, device)
+    return device.handle
+  })
 }

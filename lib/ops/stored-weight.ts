@@ -72,9 +72,13 @@ function requireSize(name: string, value: number): void {
   refuse(`${name} is ${show(value)}: expected a positive integer below 2^28`)
 }
 
+function requireView(name: string, values: unknown): void {
+  if (!ArrayBuffer.isView(values)) refuse(`${name} is ${show(values)}: expected a typed array`)
+}
+
 /** Throws unless the values are as many bytes as the shape takes. */
 function requireBytes(name: string, values: ArrayBufferView, bytes: number): void {
-  if (!ArrayBuffer.isView(values)) refuse(`${name} is ${show(values)}: expected a typed array`)
+  requireView(name, values)
   if (values.byteLength === bytes) return
   refuse(`${name} has ${values.byteLength} bytes: the weight needs ${bytes}`)
 }
@@ -97,7 +101,9 @@ export function planOf(stored: StoredWeight): WeightPlan {
   for (const [name, size] of Object.entries({ rows, columns, groupColumns, groupRows })) {
     requireSize(`weight.${name}`, size)
   }
-  const bits = codeBits[codeType] ?? refuse(`weight.codeType is ${show(codeType)}`)
+  const bits = Object.hasOwn(codeBits, codeType)
+    ? codeBits[codeType]
+    : refuse(`weight.codeType is ${show(codeType)}`)
   const isTransposed = layout !== 'rows'
   const groups = ceilDivide(columns, groupColumns)
   const scaleRows = ceilDivide(rows, groupRows)
@@ -121,6 +127,7 @@ export function planOf(stored: StoredWeight): WeightPlan {
     weight.codes,
     (rows * ceilDivide(columns * bits, wordBits) * wordBits) / 8,
   )
+  requireView('weight.scales', weight.scales)
   const isRepeated = !isTransposed && weight.scales.length === 1
   const scales = isRepeated ? 1 : scaleRows * groups
   requireBytes('weight.scales', weight.scales, scales * bytesOf(scaleType))
