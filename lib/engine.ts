@@ -211,7 +211,9 @@ export class Engine {
         signal,
         owner: this,
       }
-      return await new ScoreRequest(parts).run()
+      const logits = await new ScoreRequest(parts).run()
+      signal?.throwIfAborted() // the last step may have been done before the engine was told
+      return logits
     } finally {
       session.dispose()
     }

@@ -4,6 +4,7 @@ import type { Prompt } from './options/generate-options.js'
 import { checkPromptLength } from './options/generate-settings.js'
 import type { ModelLimits } from './options/model-limits.js'
 import { invalid, isArray, reading } from './options/reader.js'
+import { requireTree } from './options/tree.js'
 import type { ChatMessage, ChatTemplateOptions, TextModel, Tokenizer } from './text/types.js'
 
 /** A copy: what is checked is what is used, whoever shares the caller's array. */
@@ -74,6 +75,12 @@ export function promptIds(
 const isContent = (content: unknown): boolean =>
   content === undefined || content === null || typeof content === 'string' || isArray(content)
 
+/** Tool calls, say, or thoughts: a message with such needs no content. */
+const saysMore = (message: object): boolean =>
+  Object.entries(message).some(
+    ([name, value]) => !['role', 'name', 'content'].includes(name) && value != null,
+  )
+
 function checkMessages(messages: unknown): asserts messages is ChatMessage[] {
   // Copied: a hole is undefined there, and no method passes over it.
   const list = isArray(messages) ? reading('messages', () => [...messages]) : []
@@ -88,6 +95,12 @@ function checkMessages(messages: unknown): asserts messages is ChatMessage[] {
     const role = read('role')
     if (typeof role !== 'string') throw invalid(`messages[${i}].role`, role, 'a string')
     const content = read('content')
+    if (content === undefined && !reading(`messages[${i}]`, () => saysMore(message))) {
+      throw new OctavoError(
+        'OCTAVO_INVALID_ARGUMENT',
+        `messages[${i}] has no content; give it a string or an array of parts`,
+      )
+    }
     if (!isContent(content)) {
       throw invalid(`messages[${i}].content`, content, 'a string, an array of parts, or null')
     }
@@ -115,6 +128,9 @@ export function chatIds(
       'this model has no chat template; use generate() with a prompt written as the model expects it',
     )
   }
+  requireTree('messages', messages)
+  requireTree('tools', options.tools)
+  requireTree('variables', options.variables)
   const rendered = text.template.render(messages, options)
   const most = limits.contextLength - 1
   const ids = encodeWithin(rendered, text.tokenizer, most, limits, { addSpecialTokens: false })

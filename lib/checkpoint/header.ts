@@ -57,7 +57,11 @@ function parseTensor(file: string, name: string, entry: unknown, dataStart: numb
     )
   }
   if (!Array.isArray(range) || range.length !== 2 || !range.every(isCount)) {
-    throw invalidTensor(file, name, `must have two data_offsets, has ${quote(range)}`)
+    throw invalidTensor(
+      file,
+      name,
+      `must have two data_offsets ≥ 0 with begin ≤ end, has ${quote(range)}`,
+    )
   }
   const [begin, end] = range as [number, number]
   if (begin > end)

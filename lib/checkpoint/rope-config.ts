@@ -58,7 +58,8 @@ export function ropeParametersOf(
       refuseDynamic(rope, key, maxPositions, originalPositions ?? maxPositions)
       return { type: 'default', theta }
     default: {
-      const known = 'octavo runs default, linear, llama3 and yarn'
+      const known =
+        'octavo runs default, linear, llama3, yarn and, within the original length, dynamic'
       throw rope.unsupported(key, `is "${shorten(type)}"; ${known}`)
     }
   }

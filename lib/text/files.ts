@@ -36,10 +36,13 @@ export async function readJsonObject(path: string): Promise<JsonObject | null> {
   return naming(path, () => objectAt(parseJson(text), '(the whole file)'))
 }
 
+/** Some editors begin a file with it; a checkpoint's other files may have one too. */
+const byteOrderMark = '\ufeff'
+
 function parseJson(text: string): unknown {
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = JSON.parse(text.startsWith(byteOrderMark) ? text.slice(1) : text)
   } catch (error) {
     const reason = (error as Error).message
     throw new OctavoError('OCTAVO_TOKENIZER_INVALID', `not JSON (${reason})`, { cause: error })

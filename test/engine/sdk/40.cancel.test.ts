@@ -136,3 +136,37 @@ describe('cancel()', () => {
     },
   )
 })
+
+describe('logits with a signal', () => {
+  const ids = golden[0].ids.slice(0, 40)
+
+  it('reject with its reason, however soon after the call it aborts', async () => {
+    for (let round = 0; round < 50; round++) {
+      const controller = new AbortController()
+      const logits = engine.logits(ids, { signal: controller.signal })
+      controller.abort(round)
+      await expect(logits).rejects.toBe(round)
+    }
+  })
+
+  it('reject with its reason when the engine is done and nobody was told', async () => {
+    for (let round = 0; round < 5; round++) {
+      const controller = new AbortController()
+      const logits = engine.logits(ids, { signal: controller.signal })
+      const inEngine = (): number => {
+        const { running, waiting } = engine.memory().requests
+        return running + waiting
+      }
+      while (inEngine() > 0); // its thread goes on; this one hears of it when it next waits
+      controller.abort(round)
+      await expect(logits).rejects.toBe(round)
+    }
+  })
+
+  it('are there when it aborts after them', async () => {
+    const controller = new AbortController()
+    const { rows } = await engine.logits(ids, { signal: controller.signal })
+    controller.abort()
+    expect(rows).toBe(40)
+  })
+})

@@ -57,7 +57,7 @@ test.each<[string, unknown, number]>([
   ['has [9007199254740992]', { a: f32([2 ** 53], 0, 4) }, 4],
   ['must have two data_offsets', { a: f32([1], 0, null) }, 4],
   ['must have two data_offsets', { a: { dtype: 'F32', shape: [1], data_offsets: [0, 4, 8] } }, 4],
-  ['must have two data_offsets', { a: f32([1], -4, 0) }, 4],
+  ['two data_offsets ≥ 0 with begin ≤ end, has [-4,0]', { a: f32([1], -4, 0) }, 4],
   ['has offsets 4 to 0, which run backwards', { a: f32([1], 4, 0) }, 4],
   ['has 8 bytes of data, but F32 [1] takes 4 bytes', { a: f32([1], 0, 8) }, 8],
   ['takes more bytes than a file can have', { a: f32([2 ** 31, 2 ** 31], 0, 8) }, 8],

@@ -114,7 +114,7 @@ test('dynamic is the default rope within the original length, and refused beyond
 test.each<[object, string]>([
   [
     { rope_scaling: { rope_type: 'longrope' } },
-    '"rope_scaling.rope_type" is "longrope"; octavo runs default, linear, llama3',
+    '"rope_scaling.rope_type" is "longrope"; octavo runs default, linear, llama3, yarn and, within the original length, dynamic',
   ],
   [{ rope_scaling: { type: 'mrope' } }, '"rope_scaling.type" is "mrope"'],
   [{ partial_rotary_factor: 0.5 }, '"partial_rotary_factor" is 0.5'],

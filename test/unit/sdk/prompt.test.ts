@@ -121,9 +121,49 @@ describe('chatIds', () => {
     [[{ role: 'user', content: 5 }], 'messages[0].content is 5; it must be a string, an array'],
     [[{ role: 'user', content: new Date(0) }], 'messages[0].content is an object (Date)'],
     [[{ role: 'user', content: 'a' }, { content: 'b' }], 'messages[1].role is undefined'],
+    [[{ role: 'user', content: 'a' }, { role: 'user' }], 'messages[1] has no content; give it'],
+    [[{ role: 'user', name: 'b', tool_calls: null }], 'messages[0] has no content'],
   ])('refuses %p', (messages, sentence) => {
     expect(() => chatIds(messages as never, {}, templated, limits)).toThrow(
       refusal('OCTAVO_INVALID_ARGUMENT', sentence),
+    )
+  })
+
+  it('takes a message that says something other than content', () => {
+    const render = jest.spyOn(templated.template!, 'render').mockReturnValue('a')
+    for (const said of [{ tool_calls: [{}] }, { thinking: 'b' }, { content: null }]) {
+      expect([
+        ...chatIds([{ role: 'assistant', ...said } as never], {}, templated, limits),
+      ]).toEqual([0])
+    }
+    expect(render).toHaveBeenCalledTimes(3)
+  })
+
+  it('refuses values that hold themselves, and takes those that are held twice', () => {
+    const messages = [{ role: 'user', content: 'a' }]
+    const cyclic: Record<string, unknown> = { list: [1, {}] }
+    ;(cyclic.list as unknown[])[1] = { again: cyclic }
+    const cases: [unknown, object, string][] = [
+      [messages, { variables: { x: cyclic } }, 'variables.x.list[1].again is variables.x again'],
+      [messages, { tools: [cyclic] }, 'tools[0].list[1].again is tools[0] again'],
+      [[{ ...messages[0], cyclic }], {}, 'messages[0].cyclic.list[1].again is messages[0].cyclic'],
+    ]
+    for (const [given, options, sentence] of cases) {
+      expect(() => chatIds(given as never, options, templated, limits)).toThrow(
+        refusal('OCTAVO_INVALID_ARGUMENT', sentence),
+      )
+    }
+    let twice: object = {}
+    for (let level = 0; level < 100; level++) twice = { left: twice, right: twice }
+    expect(chatIds(messages, { variables: { twice } }, templated, limits)).toHaveLength(2)
+    let deep: object = {}
+    for (let level = 0; level < 1e5; level++) deep = { deep }
+    expect(() => chatIds(messages, { variables: { deep } }, templated, limits)).toThrow(
+      refusal('OCTAVO_INVALID_ARGUMENT', 'variables nests more than 500 levels deep'),
+    )
+    const boom = new Proxy({}, { ownKeys: () => { throw new Error('boom') } }) // prettier-ignore
+    expect(() => chatIds(messages, { tools: [boom] }, templated, limits)).toThrow(
+      refusal('OCTAVO_INVALID_ARGUMENT', 'tools[0] cannot be read: boom'),
     )
   })
 

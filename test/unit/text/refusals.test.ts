@@ -1,7 +1,7 @@
 /** Broken and unsupported files: refused with a code, the file and the key. */
 
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync, symlinkSync, truncateSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadText } from '../../../lib/text/index.js'
 import { storiesFolder, storiesTokenizer, withFolder } from './fixtures'
@@ -23,6 +23,21 @@ test('a folder without tokenizer.json has no text', async () => {
   await withFolder({ 'tokenizer.json': null }, async (folder) => {
     expect(await loadText(folder)).toBeNull()
   })
+})
+
+test('a byte-order mark before a file is passed over', async () => {
+  const marked = (file: string): string =>
+    `\ufeff${readFileSync(join(storiesFolder, file), 'utf8')}`
+  const plain = await loadText(storiesFolder)
+  const files = ['tokenizer.json', 'tokenizer_config.json']
+  await withFolder(
+    Object.fromEntries(files.map((file) => [file, marked(file)])),
+    async (folder) => {
+      const text = await loadText(folder)
+      expect(text?.tokenizer.encode('Once upon')).toEqual(plain?.tokenizer.encode('Once upon'))
+    },
+  )
+  await expectRefusal({ 'tokenizer.json': '\ufeff\ufeff{}' }, /tokenizer\.json: not JSON/)
 })
 
 test('a folder that is none', async () => {
