@@ -60,6 +60,7 @@ RequestId Engine::submit(SessionId id, RequestSpec spec) {
   validateRequest(spec, {state_->spec.vocabularySize, state_->spec.sampledVocabulary, state_->spec.contextLength,
                          blockSize, pool.total() - pool.quarantined()});
   requireWithinQuota(session, spec, state_->cache->shape());
+  state_->requireLogitsMemory(spec);
   auto request = std::make_unique<Request>();
   request->session = id;
   request->promisedBlocks = blocksOf(spec, blockSize);

@@ -159,6 +159,7 @@ struct Engine::State {
   // host_pressure: what the ladder's rungs mean here
   void watchHost(const WeightManifest& manifest);
   void feelPressure(PressureLevel level, const std::string& reason);
+  std::string hostRoot() const;
 
   // compaction.cc: the engine thread, under the lock, no step in flight
   bool compactOnce(bool onlyIfStuck);
@@ -171,6 +172,8 @@ struct Engine::State {
   // Under the lock.
   void requireOpen() const;           // throws kDisposed
   void requireHostMemory() const;     // throws kOutOfMemory at the top of the ladder
+  /** Throws kOutOfMemory for logits that the host cannot hold beside what score requests were promised before. */
+  void requireLogitsMemory(const RequestSpec& spec) const;
   Session& requireSession(SessionId id);
   void requireIdle(const Session& session) const;  // throws kSessionBusy
   /** The one way out of any request: ends its promise, trims its session, emits its terminal event. */

@@ -8,8 +8,8 @@ namespace octavo {
 
 namespace {
 
-constexpr double kTightFree = 0.05, kCriticalFree = 0.02;  // of the memory this process may use
-constexpr double kStall = 10;                              // percent of the last 10 seconds
+constexpr double kTightFree = 0.05;  // of the memory this process may use
+constexpr double kStall = 10;        // percent of the last 10 seconds
 constexpr double kStallFree = 0.25;  // with more free than this the waiting is not for want of memory of ours
 
 std::string percent(double value) {

@@ -22,6 +22,7 @@ const char* pressureLevelName(PressureLevel level);  // "none" "tight" "critical
 class PressureLadder {
  public:
   static constexpr int kCalmReadings = 3;
+  static constexpr double kCriticalFree = 0.02;  // of the memory this process may use
 
   /** Takes the next reading in. The first one sets what counters are compared with. */
   PressureLevel judge(const HostPressure& reading);

@@ -37,6 +37,7 @@ struct Request {
   int32_t cachedTokens = 0;         // of the prompt, found in the session's KV at the first admission
   std::vector<int32_t> output;
   InFlight inFlight;
+  int32_t scored = 0;               // of the prompt, with logits that are there: booked by the steps
   std::unique_ptr<TokenHistory> history;        // only when a penalty is set
   // Score requests: [prompt, vocabulary]. Shared with the step in flight, which may outlive the request.
   std::shared_ptr<std::vector<float>> logits;

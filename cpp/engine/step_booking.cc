@@ -42,6 +42,7 @@ void Engine::State::bookSequence(Request& request, const PlannedSequence& planne
 void Engine::State::bookTokens(Request& request, const PlannedSequence& planned) {
   request.inFlight.tokens -= planned.count;
   if (planned.logits == LogitsWanted::kLast) --request.inFlight.outputs;
+  if (request.spec.score) request.scored = std::max(request.scored, planned.start + planned.count);
   if (!request.running) return;
   Session& session = *request.holder;
   for (int32_t index = 0; index < planned.count; ++index) {

@@ -1,7 +1,7 @@
 /** The ladder under pressure of the host's memory: every rung up and down, driven by files of a made-up host. */
 import { story } from '../helpers/goldens.js'
 import { FakeHost } from '../helpers/fake-host.js'
-import { TestEngine, type Running } from '../helpers/native-engine.js'
+import { TestEngine, type RequestOptions, type Running } from '../helpers/native-engine.js'
 import { refusal } from '../helpers/refusal.js'
 
 const GiB = 2 ** 30
@@ -165,6 +165,64 @@ test('critical: new requests are refused with the numbers, those that were taken
   host.set({ current: GiB })
   expect(level(6)).toBe('none')
   expect((await engine.run(other, { maxNewTokens: 5 })).tokens).toEqual(story.slice(1, 6))
+})
+
+describe('logits that the host cannot hold', () => {
+  const row = 4 * 512
+  const score = (positions: number): RequestOptions => ({
+    score: true,
+    maxNewTokens: 0,
+    credits: 0,
+    prompt: story.slice(0, positions),
+  })
+  /** Of 8 MiB, of which two in a hundred are kept. */
+  const room = (positions: number): void => {
+    const kept = Math.floor(0.02 * 8 * MiB)
+    host.set({ max: 8 * MiB, current: 8 * MiB - kept - positions * row, fileCache: 0 })
+  }
+
+  test('are refused before anything is taken, with the numbers, to the position', async () => {
+    room(100)
+    const session = engine.native.createSession()
+    const { code, message } = refusal(() => engine.start(session, score(101)))
+    expect(code).toBe('OCTAVO_OUT_OF_MEMORY')
+    expect(message).toBe(
+      'the logits of 101 positions by 512 tokens take 202 KiB of host memory; 363.84 KiB of 8 MiB are free, of which ' +
+        '163.84 KiB are kept for the process and for scores that run: 100 positions fit; score fewer a call, or raise ' +
+        'the limit of the control group',
+    )
+    expect(engine.native.report().sessions).toHaveLength(1)
+    const { finishes } = await engine.run(session, score(100))
+    expect(finishes[0]!.logits).toHaveLength(100 * 512)
+    host.set({ fileCache: 4 * MiB }) // page cache is free memory
+    expect((await engine.run(session, score(101))).finishes[0]!.logits).toHaveLength(101 * 512)
+  })
+
+  test('count what was promised to others until it is written or given up', async () => {
+    const still = await TestEngine.load({ testing: { hostRoot: host.root, neverPlan: true } })
+    room(100)
+    const [one, other] = [still.native.createSession(), still.native.createSession()]
+    const waiting = still.start(one, score(60))
+    const { message } = refusal(() => still.start(other, score(41)))
+    expect(message).toContain('40 positions fit')
+    const beside = still.start(other, score(40))
+    expect(refusal(() => still.start(still.native.createSession(), score(1))).message).toContain(
+      ' 0 positions fit',
+    )
+    still.native.cancel(waiting.id)
+    still.native.cancel(beside.id)
+    still.start(one, score(100))
+    still.native.dispose()
+    for (let round = 0; round < 3; round++) {
+      expect((await engine.fresh(score(100))).finishes[0]!.logits).toHaveLength(100 * 512)
+    }
+  })
+
+  test('generations need none', async () => {
+    room(0)
+    const { tokens } = await engine.fresh({ maxNewTokens: 5 })
+    expect(tokens).toEqual(story.slice(1, 6))
+  })
 })
 
 test('the log keeps the last 64 events', () => {

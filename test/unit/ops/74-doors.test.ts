@@ -124,8 +124,8 @@ test('arguments that throw at any of their reads', () => {
   for (const [out, from] of [pair, views] as const) {
     for (let reads = 0; ; reads++) {
       const codes = [
-        [throwingAfter(out!, reads), from],
-        [out, throwingAfter(from!, reads)],
+        [throwingAfter(out, reads), from],
+        [out, throwingAfter(from, reads)],
       ].map((both) => {
         try {
           ops.convert(both[0] as never, both[1] as never)
