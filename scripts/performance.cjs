@@ -1,7 +1,6 @@
-// Renders docs/performance.md. With a file argument, first takes its rows (a JSON array) in.
+// Renders docs/performance.md. Files in the arguments, JSON arrays of rows, are taken in first.
 'use strict'
 const { readFileSync } = require('node:fs')
 const { appendRows } = require('./performance-rows.cjs')
 
-const [file] = process.argv.slice(2)
-appendRows(file === undefined ? [] : JSON.parse(readFileSync(file, 'utf8')))
+appendRows(process.argv.slice(2).flatMap((file) => JSON.parse(readFileSync(file, 'utf8'))))
