@@ -45,6 +45,19 @@ test('steps with decodes have as many tokens of prompts as are on time', async (
   expect(runs.map((run) => run.tokens)).toEqual(free.map((run) => run.tokens))
 })
 
+test('without a target prompts make the steps of who generates twice as long, and cheap ones are not kept small', async () => {
+  engine = await TestEngine.loadEndless({ testing: { ...times, fakeTokenMicroseconds: 40 } })
+  const alone = await crowd(4)
+  // 1.04 ms alone: 26 tokens of 40 µs are as much again. The engine's last look is at one who generates alone.
+  expect(batch().promptTokens).toBeGreaterThanOrEqual(16)
+  expect(batch().promptTokens).toBeLessThanOrEqual(26)
+  await engine.close()
+  engine = await TestEngine.loadEndless({ testing: { ...times, fakeTokenMicroseconds: 1 } })
+  const cheap = await crowd(24)
+  expect(batch().promptTokens).toBeGreaterThanOrEqual(256)
+  expect(cheap.slice(0, 4).map((run) => run.tokens)).toEqual(alone.map((run) => run.tokens))
+})
+
 test('no more begin than decode on time', async () => {
   engine = await TestEngine.load({
     testing: { ...times, fakeTokenMicroseconds: 500 },
