@@ -31,6 +31,7 @@ struct Request {
   Tenant* tenant = nullptr;         // of the queue that it was put into
   bool running = false;             // admitted; else it waits
   bool wasAdmitted = false;         // runs, or was parked since
+  int32_t missedSteps = 0;          // in a row: the sampler had no room for what its penalties read
   int64_t promisedBlocks = 0;       // the most its session can hold while it runs
   int32_t credits = 0;              // tokens it may still produce
   int32_t preemptions = 0;          // times that it had to make room while it ran

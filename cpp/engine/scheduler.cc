@@ -108,12 +108,15 @@ int64_t Scheduler::decoding() const {
   return std::count_if(running_.begin(), running_.end(), has);
 }
 
-/** In running order but for priorities. */
+/** In running order but for priorities, and for those whom the sampler had no room for: who waits longest comes first. */
 std::vector<Request*> Scheduler::byPriority() const {
   std::vector<Request*> running = running_;
-  const auto isHigher = [](const Request* a, const Request* b) { return a->spec.priority > b->spec.priority; };
-  if (!std::is_sorted(running.begin(), running.end(), isHigher)) {
-    std::stable_sort(running.begin(), running.end(), isHigher);
+  const auto isBefore = [](const Request* a, const Request* b) {
+    if (a->spec.priority != b->spec.priority) return a->spec.priority > b->spec.priority;
+    return a->missedSteps > b->missedSteps;
+  };
+  if (!std::is_sorted(running.begin(), running.end(), isBefore)) {
+    std::stable_sort(running.begin(), running.end(), isBefore);
   }
   return running;
 }
@@ -130,7 +133,9 @@ void Scheduler::place(Request& request, Draft& draft) {
     planned.count = std::min(planned.count, draft.logitRows);
     planned.logits = LogitsWanted::kEvery;
   } else if (planned.count == remaining) {
-    if (maySample(request, draft)) planned.logits = LogitsWanted::kLast;
+    const bool hasRoom = request.samplingEntries() <= draft.samplingEntries;
+    request.missedSteps = hasRoom ? 0 : request.missedSteps + 1;
+    if (draft.logitRows > 0 && hasRoom) planned.logits = LogitsWanted::kLast;
     else --planned.count;  // all but the last token
   }
   if (planned.count <= 0 || !provide(request, static_cast<int64_t>(planned.start) + planned.count, draft)) return;
@@ -143,11 +148,6 @@ void Scheduler::place(Request& request, Draft& draft) {
     FairQueue::charge(request, FairQueue::kOutputPrice);
   }
   draft.plan.sequences.push_back(planned);
-}
-
-/** The sampler has a row for it, and room for what its penalties read: those who share a prompt all have seen it. */
-bool Scheduler::maySample(const Request& request, const Draft& draft) const {
-  return draft.logitRows > 0 && request.samplingEntries() <= draft.samplingEntries;
 }
 
 /** Takes a request out of the step again. */

@@ -8,6 +8,7 @@ export interface SchedulerOptions {
   maxBatchTokens: number
   maxLogitRows: number
   optimistic: boolean
+  maxSamplingEntries?: number
   prefix?: NativePrefixOptions
 }
 
@@ -16,6 +17,7 @@ export interface SchedulerRequest {
   priority: number
   credits: number
   score: boolean
+  repetitionPenalty?: number
 }
 
 /** What one step did. */

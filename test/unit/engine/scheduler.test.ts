@@ -185,3 +185,27 @@ test('optimistic: the lowest priority makes room, not the last to arrive', () =>
   expect(scheduler.state()).toMatchObject({ waiting: [low] })
   expect([...scheduler.state().running].sort()).toEqual(others)
 })
+
+test('those whom the sampler has no room for together take turns, the higher priority first', () => {
+  const { scheduler } = openScheduler(200, { maxBatchTokens: 400, maxSamplingEntries: 100 })
+  const seen = Int32Array.from({ length: 40 }, (_, index) => index)
+  const penalised = (priority: number): number =>
+    scheduler.submit(scheduler.createSession(''), seen, {
+      ...generate,
+      ...{ maxNewTokens: 200, repetitionPenalty: 2, priority },
+    })
+  const requests = Array.from({ length: 5 }, () => penalised(0))
+  const favoured = penalised(1)
+  const sampled = new Map([...requests, favoured].map((id) => [id, 0]))
+  for (let turn = 0; turn < 51; turn++) {
+    const { sequences } = scheduler.step()
+    for (let at = 0; at < sequences.length; at += 4) {
+      if (sequences[at + 3] === 0) sampled.set(sequences[at]!, sampled.get(sequences[at]!)! + 1)
+    }
+    scheduler.check()
+  }
+  expect(sampled.get(favoured)).toBe(51) // room for two at a time, and one is always this
+  const others = requests.map((id) => sampled.get(id)!)
+  expect(Math.min(...others)).toBeGreaterThanOrEqual(10)
+  expect(Math.max(...others)).toBeLessThanOrEqual(11)
+})
