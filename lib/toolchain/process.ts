@@ -55,13 +55,14 @@ export class StoppedBySignal extends Error {
 const stopping: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /**
- * Passes the signals that would end us to the child and all that it started, so that nothing is left behind; a second
- * one kills. Returns which came first, and what ends the passing on.
+ * Ends the child and all that it started at a signal that would end us, so that nothing is left behind; a second one
+ * kills. By SIGTERM: what a shell starts in the background ignores SIGINT, and so do its children. Returns which signal
+ * came first, and what ends this.
  */
 function passSignals(child: ChildProcess): { first: () => NodeJS.Signals | null; end: () => void } {
   let first: NodeJS.Signals | null = null
   const pass = (signal: NodeJS.Signals): void => {
-    const sent = first === null ? signal : 'SIGKILL'
+    const sent = first === null ? 'SIGTERM' : 'SIGKILL'
     first ??= signal
     if (child.pid === undefined) return
     try {
