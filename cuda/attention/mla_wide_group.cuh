@@ -71,7 +71,7 @@ class Group {
 
   /** The same address, of which the compiler cannot make descriptors before the loop: they would fill the registers. */
   static __device__ __forceinline__ uint32_t hidden(uint32_t address) {
-    asm volatile("" : "+r"(address));
+    ptx::keep(address);
     return address;
   }
 
@@ -143,7 +143,7 @@ class Group {
   __device__ __forceinline__ void moveTo(State& state, const float (&most)[2], float (&factors)[2]) const {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      factors[r] = exp2Approximate(state.scales.maximum[r] * a_.scaleLog2 - baseOf(most[r]));
+      factors[r] = ptx::exp2Approximate(state.scales.maximum[r] * a_.scaleLog2 - baseOf(most[r]));
       state.scales.maximum[r] = most[r];
       state.scales.sum[r] *= factors[r];
     }
@@ -162,7 +162,7 @@ class Group {
       for (int i = 0; i < 32; i += 4) {
 #pragma unroll
         for (int j = 2 * r; j < 2 * r + 2; ++j) {
-          scores[i + j] = exp2Approximate(fmaf(scores[i + j], a_.scaleLog2, -base));
+          scores[i + j] = ptx::exp2Approximate(fmaf(scores[i + j], a_.scaleLog2, -base));
           sum += scores[i + j];
         }
       }

@@ -47,10 +47,7 @@ struct SkinnyPass {
       : region(strip / kTileStrips * kTileStrips), from(strip), to(min(region + Shape::kStrips, share.end)) {}
 };
 
-/** Keeps a value in its register: it is cheaper there than computed again every stage. */
-__device__ __forceinline__ void keep(uint32_t& value) { asm volatile("" : "+r"(value)); }
-
-/** Where a lane finds what it multiplies, from the start of a stage on. */
+/** Where a lane finds what it multiplies, from the start of a stage on. It is kept, not found again every stage. */
 template <typename Shape>
 struct SkinnyLane {
   static constexpr int kXs = Shape::kRows == 8 ? 2 : kTileSteps;

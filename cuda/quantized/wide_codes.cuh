@@ -123,7 +123,7 @@ __device__ __forceinline__ void produceWide(const WideCodesArguments& a, const W
 /** code − zero times its scale, rounded once. `scales`: the scale twice, in its own dtype, x's where kSame. */
 template <DType kType, bool kSame>
 __device__ __forceinline__ uint32_t scalePair(uint32_t pair, uint32_t scales) {
-  if constexpr (kSame) return fusedPair<kType>(pair, scales, 0x80008000u);  // −0: a product that is 0 keeps its sign
+  if constexpr (kSame) return ptx::fusedPair<kType>(pair, scales, 0x80008000u);  // −0: a product of 0 keeps its sign
   float low, high, scale, again;
   if constexpr (kType == DType::kBF16) {
     unpackBf16(pair, low, high);
