@@ -16,6 +16,7 @@
 #include "cuda/device/floats.cuh"
 #include "cuda/device/shared_memory.h"
 #include "cuda/device/tensor_map.h"
+#include "cuda/ptx/named_barriers.cuh"
 #include "cuda/ptx/numbers.cuh"
 #include "cuda/ptx/warp_mma.cuh"
 #include "cuda/ptx/wgmma_registers.cuh"
@@ -112,7 +113,7 @@ __device__ __forceinline__ void clearValues(uint32_t values, int firstRow) {
     for (int i = thread; i < chunks; i += 128 * kGroups) ptx::storeZeros(from + i * 16);
   }
   ptx::fenceForCopies();
-  asm volatile("bar.sync 1, 256;" ::: "memory");
+  ptx::meet(1, 128 * kGroups);
 }
 
 template <DType kType>

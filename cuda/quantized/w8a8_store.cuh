@@ -1,6 +1,7 @@
 // From sums to outputs: halves of K meet, scales and bias come in, and the result is rounded and stored.
 #pragma once
 
+#include "cuda/ptx/named_barriers.cuh"
 #include "cuda/ptx/tma.cuh"
 #include "cuda/quantized/w8a8_sums.cuh"
 
@@ -54,8 +55,8 @@ __device__ __forceinline__ void storePair(const Matrix& out, int64_t row, int64_
 }
 
 __device__ __forceinline__ void syncGroup(const Lane& lane) {
-  if (lane.group == 0) asm volatile("bar.sync 1, 128;" ::: "memory");
-  else asm volatile("bar.sync 2, 128;" ::: "memory");
+  if (lane.group == 0) ptx::meet(1, 128);
+  else ptx::meet(2, 128);
 }
 
 /**

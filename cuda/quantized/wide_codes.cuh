@@ -19,6 +19,7 @@
 #include "cuda/device/shared_memory.h"
 #include "cuda/device/tensor_map.h"
 #include "cuda/ptx/mbarrier.cuh"
+#include "cuda/ptx/named_barriers.cuh"
 #include "cuda/ptx/tma.cuh"
 #include "cuda/ptx/warp_mma.cuh"
 #include "cuda/ptx/wgmma.cuh"
@@ -297,7 +298,7 @@ __device__ __forceinline__ void storeBlock(const float (&sums)[Shape::kSums], co
   int group = static_cast<int>(threadIdx.x) / 128 - 1, warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
   bool leader = threadIdx.x % 128 == 0;
   if (leader) ptx::waitStoresRead<0>();
-  asm volatile("bar.sync %0, 128;" ::"r"(1 + group) : "memory");
+  ptx::meet(1 + group, 128);
 #pragma unroll
   for (int i = 0; i < Shape::kTokens / 16; ++i) {
     if (i * 16 >= tokens) break;
@@ -311,7 +312,7 @@ __device__ __forceinline__ void storeBlock(const float (&sums)[Shape::kSums], co
     ptx::storeMatricesTransposed(out + row * 128 + ((chunk ^ (row & 7)) << 4), pairs);
   }
   ptx::fenceForCopies();
-  asm volatile("bar.sync %0, 128;" ::"r"(1 + group) : "memory");
+  ptx::meet(1 + group, 128);
   if (!leader) return;
   for (int row = 0; row < tokens; row += 32) ptx::storeTile(&a.outMap, out + row * 128, column, token + row);
   ptx::commitStores();
