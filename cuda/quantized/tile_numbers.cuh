@@ -7,6 +7,7 @@
 #include "base/dtype.h"
 #include "cuda/device/floats.cuh"
 #include "cuda/ptx/numbers.cuh"
+#include "cuda/ptx/shared_memory.cuh"
 #include "cuda/quantized/tiles.cuh"
 
 namespace octavo::cuda {
@@ -21,18 +22,14 @@ __device__ __forceinline__ uint32_t laneOffset() {
 template <int kBits>
 __device__ __forceinline__ void loadWords(uint32_t (&words)[kBits], uint32_t first) {
   if constexpr (kBits == 2) {
-    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(words[0]), "=r"(words[1]) : "r"(first) : "memory");
+    ptx::loadTwoWords(words[0], words[1], first);
   } else if constexpr (kBits == 3) {
 #pragma unroll
-    for (int i = 0; i < 3; ++i) {
-      asm volatile("ld.shared.u32 %0, [%1];" : "=r"(words[i]) : "r"(first + i * 128) : "memory");
-    }
+    for (int i = 0; i < 3; ++i) words[i] = ptx::loadWord(first + i * 128);
   } else {
 #pragma unroll
     for (int i = 0; i < kBits; i += 4) {
-      asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                   : "=r"(words[i]), "=r"(words[i + 1]), "=r"(words[i + 2]), "=r"(words[i + 3])
-                   : "r"(first + i * 128) : "memory");
+      ptx::loadFourWords(words[i], words[i + 1], words[i + 2], words[i + 3], first + i * 128);
     }
   }
 }

@@ -18,8 +18,10 @@
 #include "cuda/device/floats.cuh"
 #include "cuda/device/shared_memory.h"
 #include "cuda/device/tensor_map.h"
+#include "cuda/ptx/cluster.cuh"
 #include "cuda/ptx/mbarrier.cuh"
 #include "cuda/ptx/named_barriers.cuh"
+#include "cuda/ptx/shared_memory.cuh"
 #include "cuda/ptx/tma.cuh"
 #include "cuda/ptx/warp_mma.cuh"
 #include "cuda/ptx/wgmma.cuh"
@@ -84,8 +86,8 @@ struct WideCodesShare {
   int first, step, total, begin, end, rank, ranks;
 
   __device__ __forceinline__ explicit WideCodesShare(const WideCodesArguments& a) {
-    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(ranks));
+    rank = static_cast<int>(ptx::clusterRank());
+    ranks = static_cast<int>(ptx::clusterSize());
     total = a.rowTiles * a.tokenTiles;
     first = static_cast<int>(blockIdx.x) / ranks;
     step = static_cast<int>(gridDim.x) / ranks;
@@ -264,29 +266,25 @@ struct WideCodesProduct {
   }
 };
 
-__device__ __forceinline__ void meetWideCluster() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-
 /** Of a cluster of two: each keeps the sums of half of the tokens, in its lower registers, and adds the other's. */
 template <typename Shape>
 __device__ __forceinline__ void swapHalves(float (&sums)[Shape::kBlocks][Shape::kSums],
                                            const WideCodesShared<Shape>& shared, const WideCodesShare& share) {
   constexpr int kHalf = Shape::kSums / 2;
   int group = static_cast<int>(threadIdx.x) / 128 - 1;
-  uint32_t mine = shared.ring + (group * Shape::kBlocks * kHalf * 128 + threadIdx.x % 128) * 4, theirs;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(theirs) : "r"(mine), "r"(share.rank ^ 1));
-  meetWideCluster();  // both have read their rings to the end
+  uint32_t mine = shared.ring + (group * Shape::kBlocks * kHalf * 128 + threadIdx.x % 128) * 4;
+  uint32_t theirs = ptx::addressIn(mine, share.rank ^ 1);
+  ptx::syncCluster();  // both have read their rings to the end
 #pragma unroll
   for (int i = 0; i < Shape::kBlocks * kHalf; ++i) {
     float value = share.rank ? sums[i / kHalf][i % kHalf] : sums[i / kHalf][i % kHalf + kHalf];
-    asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(theirs + i * 512), "f"(value) : "memory");
+    ptx::storeRemote(theirs + i * 512, value);
   }
-  meetWideCluster();
+  ptx::syncCluster();
 #pragma unroll
   for (int i = 0; i < Shape::kBlocks * kHalf; ++i) {
-    float value, &sum = sums[i / kHalf][i % kHalf];
-    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(mine + i * 512) : "memory");
+    float& sum = sums[i / kHalf][i % kHalf];
+    float value = ptx::loadShared(mine + i * 512);
     sum = (share.rank ? sums[i / kHalf][i % kHalf + kHalf] : sum) + value;
   }
 }
@@ -392,8 +390,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1) wideCodesKernel(const __gr
     if (threadIdx.x < 32) produceWide<Shape>(a, shared, share);
     __syncwarp();
     if (share.ranks > 1) {  // where the others swap
-      meetWideCluster();
-      meetWideCluster();
+      ptx::syncCluster();
+      ptx::syncCluster();
     }
   } else {
     ptx::raiseRegisters<232>();
