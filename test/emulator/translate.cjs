@@ -64,6 +64,11 @@ function partsOf(text, code) {
   return parts
 }
 
+/** Whether it is a template whose arguments a launch may leave to be deduced. */
+function isTemplate(kernel, code) {
+  return new RegExp(`template\\s*<[^;{}]*>\\s*__global__[^;{}]*\\b${kernel}\\s*\\(`).test(code)
+}
+
 /** kernel<<<grid, block, shared, stream>>>(arguments) */
 function translateLaunches(text) {
   for (;;) {
@@ -77,8 +82,11 @@ function translateLaunches(text) {
     if (!/^\s*\(/.test(code.slice(close + 3))) refuse(text, open, 'a launch without arguments')
     const from = startOfName(code, open)
     const kernel = text.slice(from, open).trim()
-    const launcher = `::octavo::emulator::launcher("${kernel}", ${kernel}, ${parts.join(',')})`
-    text = text.slice(0, from) + launcher + text.slice(close + 3)
+    const launcher =
+      /^\w+$/.test(kernel) && isTemplate(kernel, code)
+        ? `deducingLauncher("${kernel}", [](auto... all) { ${kernel}(all...); }, ${parts.join(',')})`
+        : `launcher("${kernel}", ${kernel}, ${parts.join(',')})`
+    text = `${text.slice(0, from)}::octavo::emulator::${launcher}${text.slice(close + 3)}`
   }
 }
 

@@ -127,7 +127,9 @@ void Machine::releaseBarrier(Block& block, Barrier& barrier) {
   barrier.counting = 0;
 }
 
+// Work beside the threads runs on the scheduler's stack, which an exception may unwind.
 void Machine::fail(const std::string& words) {
+  if (!running) throw Fault{words};
   const Thread& me = *running;
   auto place = [](uint3 at) {
     return "(" + std::to_string(at.x) + ", " + std::to_string(at.y) + ", " + std::to_string(at.z) + ")";

@@ -32,6 +32,11 @@ std::string run(const Launch& launch);
 /** Of the order in which warps go on and copies arrive, from the next launch on; OCTAVO_EMULATED_SEED at first. */
 void setSeed(uint64_t seed);
 
+/** What work beside the threads ends with when it fails. */
+struct Fault {
+  std::string words;
+};
+
 class Machine {
  public:
   std::string run(const Launch& launch);
@@ -63,6 +68,7 @@ class Machine {
   void roundOf(Block& block);
   bool step(Warp& warp);
   bool doWork(bool any);
+  void doPiece(size_t index);
   void doWorkOf(const Block& block);
   void retire();
   std::string describeWaits() const;

@@ -56,7 +56,7 @@ std::string Machine::run(const Launch& launch) {
     }
     if (!failure_.empty()) break;
     if (doWork(false)) progress_ = true;
-    if (!progress_ && !doWork(true)) failure_ = "no thread can go on\n" + describeWaits();
+    if (!progress_ && !doWork(true) && failure_.empty()) failure_ = "no thread can go on\n" + describeWaits();
     retire();
   }
   const std::string failure = failure_.empty() ? "" : std::string(launch.kernel) + ": " + failure_;
@@ -149,6 +149,7 @@ bool Machine::step(Warp& warp) {
   while (Thread* next = takeRunnable(warp)) {
     ran = true;
     resume(*next, &scheduler_);
+    running = nullptr;
     if (!failure_.empty()) break;
   }
   return ran;
@@ -162,24 +163,27 @@ bool Machine::doWork(bool any) {
       ++i;
       continue;
     }
-    std::swap(work_[i], work_.back());
-    const std::function<void()> run = std::move(work_.back().run);
-    work_.pop_back();
-    run();
+    doPiece(i);
     done = true;
   }
   return done;
 }
 
+void Machine::doPiece(size_t index) {
+  std::swap(work_[index], work_.back());
+  const Work work = std::move(work_.back());
+  work_.pop_back();
+  try {
+    work.run();
+  } catch (const Fault& fault) {
+    failure_ = fault.words + "\n  in " + work.what + " of block " + placeOf(work.block->index);
+  }
+}
+
 void Machine::doWorkOf(const Block& block) {
   for (size_t i = 0; i < work_.size();) {
-    if (work_[i].block != &block) {
-      ++i;
-      continue;
-    }
-    const std::function<void()> run = std::move(work_[i].run);
-    work_.erase(work_.begin() + static_cast<long>(i));
-    run();
+    if (work_[i].block == &block) doPiece(i);
+    else ++i;
   }
 }
 
