@@ -23,6 +23,9 @@ struct Launch {
   const void* arguments = nullptr;
 };
 
+/** Whether a card could hold its blocks at all. */
+bool canLaunch(const Launch& launch);
+
 /** Runs it to its end. What went wrong, empty when nothing did. One launch at a time, whichever thread calls. */
 std::string run(const Launch& launch);
 

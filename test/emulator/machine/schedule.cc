@@ -37,6 +37,8 @@ std::string refusalOf(const Launch& launch) {
 
 }  // namespace
 
+bool canLaunch(const Launch& launch) { return refusalOf(launch).empty(); }
+
 std::string Machine::run(const Launch& launch) {
   if (std::string refusal = refusalOf(launch); !refusal.empty()) {
     return std::string(launch.kernel) + " cannot be launched with " + refusal;
