@@ -1,4 +1,4 @@
-// What the emulator promises of barriers in shared memory and of copies. A line a promise; ends with 1 when one is broken.
+// What the emulator promises of barriers in shared memory and of copies. Ends with 1 when a promise is broken.
 #include <cuda.h>
 
 #include <vector>
