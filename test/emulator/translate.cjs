@@ -130,8 +130,10 @@ function translateShared(text) {
   }
 }
 
-function translateArchitecture(text) {
+/** The architecture, and a word that the headers of the standard library use for something else. */
+function translateWords(text) {
   return text
+    .replace(/\b__noinline__\b/g, '__attribute__((noinline))')
     .replace(/\b__CUDA_ARCH__\b/g, 'OCTAVO_EMULATED_CUDA_ARCH')
     .replace(/\b__CUDA_ARCH_FEAT_SM90_ALL\b/g, 'OCTAVO_EMULATED_FEAT_SM90_ALL')
 }
@@ -145,7 +147,7 @@ function checkLeft(text) {
 
 /** The C++ of a CUDA source. Throws a Refusal, "line: sentence: text", where the rules do not understand it. */
 function translate(text) {
-  const rules = [translateDynamicShared, translateShared, translateLaunches, translateArchitecture]
+  const rules = [translateDynamicShared, translateShared, translateLaunches, translateWords]
   const translated = rules.reduce((before, rule) => rule(before), text)
   checkLeft(translated)
   return translated

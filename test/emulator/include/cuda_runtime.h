@@ -5,10 +5,8 @@
 
 #undef __launch_bounds__
 #undef __grid_constant__
-#undef __noinline__
 #define __launch_bounds__(...)
 #define __grid_constant__
-#define __noinline__ __attribute__((noinline))
 
 #include "device/launch.h"
 #include "device/memory.h"
