@@ -42,7 +42,8 @@ function startOfName(code, end) {
       at--
       if (code[at] === '>') depth++
       if (code[at] === '<') depth--
-      if (at < 0 || /[;{}]/.test(code[at])) refuse(code, end, 'a launch of something that is no name')
+      if (at < 0 || /[;{}]/.test(code[at]))
+        refuse(code, end, 'a launch of something that is no name')
     } while (depth > 0)
   }
   while (/[\w:]/.test(code[at - 1] ?? '')) at--
@@ -76,9 +77,11 @@ function translateLaunches(text) {
     const open = code.indexOf('<<<')
     if (open < 0) return text
     const close = code.indexOf('>>>', open)
-    if (close < 0 || code.slice(open, close).includes(';')) refuse(text, open, 'a launch that does not end')
+    if (close < 0 || code.slice(open, close).includes(';'))
+      refuse(text, open, 'a launch that does not end')
     const parts = partsOf(text.slice(open + 3, close), code.slice(open + 3, close))
-    if (parts.length < 2 || parts.length > 4) refuse(text, open, 'a launch of a form that is not known')
+    if (parts.length < 2 || parts.length > 4)
+      refuse(text, open, 'a launch of a form that is not known')
     if (!/^\s*\(/.test(code.slice(close + 3))) refuse(text, open, 'a launch without arguments')
     const from = startOfName(code, open)
     const kernel = text.slice(from, open).trim()
@@ -112,7 +115,8 @@ function translateShared(text) {
     const list = names.slice(names.length - match[3].length)
     const variables = partsOf(list, codeOf(list)).map((one) => {
       const parts = /^\s*(\w+)\s*((?:\[[^\]]+\]\s*)*)$/.exec(one)
-      if (!parts) return refuse(text, match.index, 'a __shared__ variable of a form that is not known')
+      if (!parts)
+        return refuse(text, match.index, 'a __shared__ variable of a form that is not known')
       const [, name, sizes] = parts
       const full = `${type}${sizes.trim()}`
       const aligned = alignment ? `, ${alignment}` : ''
@@ -141,7 +145,9 @@ function translateWords(text) {
 /** What must not be left when the rules are done. */
 function checkLeft(text) {
   const code = codeOf(text)
-  const left = /<<<|>>>|\b__shared__\b|\b(?:__asm__|asm)\b|\b__constant__\b|\b__managed__\b/.exec(code)
+  const left = /<<<|>>>|\b__shared__\b|\b(?:__asm__|asm)\b|\b__constant__\b|\b__managed__\b/.exec(
+    code,
+  )
   if (left) refuse(text, left.index, 'there is no rule for this')
 }
 
