@@ -63,7 +63,8 @@ function buildEmulated() {
   run('cmake', ['-S', join(root, 'test', 'emulator'), '-B', out, ...generator, ...options])
   run('cmake', ['--build', out, '--parallel', '2'])
   run('ctest', ['--test-dir', out, '--output-on-failure'])
-  jestArguments.unshift('-c', join(root, 'test', 'gpu', 'jest.config.cjs'))
+  // What a card does in a second may take minutes here.
+  jestArguments.unshift('-c', join(root, 'test', 'gpu', 'jest.config.cjs'), '--testTimeout=3600000')
   return {}
 }
 
