@@ -55,7 +55,9 @@ void meetThreads(void* mine, Meet run, void* act) {
   Block& block = *me.block;
   const int group = me.number / kGroupThreads;
   GroupMeeting& meeting = block.groups[group];
-  if ((group + 1) * kGroupThreads > block.threads) fault("a warpgroup instruction in a block without 128 threads there");
+  if ((group + 1) * kGroupThreads > block.threads) {
+    fault("a warpgroup instruction in a block without 128 threads there");
+  }
   if (meeting.arrived && meeting.run != run) fault("warps of a warpgroup meet at different instructions");
   meeting.run = run;
   meeting.offered[me.number % kGroupThreads] = mine;
@@ -75,8 +77,9 @@ namespace {
 // Whether the thread must wait; the last one of those expected need not.
 void comeTo(int id, int threads, bool wait, int value) {
   static constexpr const char* kNames[kNamedBarriers] = {
-      "named barrier 0",  "named barrier 1",  "named barrier 2",  "named barrier 3", "named barrier 4",  "named barrier 5",
-      "named barrier 6",  "named barrier 7",  "named barrier 8",  "named barrier 9", "named barrier 10", "named barrier 11",
+      "named barrier 0",  "named barrier 1",  "named barrier 2",  "named barrier 3",
+      "named barrier 4",  "named barrier 5",  "named barrier 6",  "named barrier 7",
+      "named barrier 8",  "named barrier 9",  "named barrier 10", "named barrier 11",
       "named barrier 12", "named barrier 13", "named barrier 14", "named barrier 15"};
   Thread& me = self();
   Block& block = *me.block;

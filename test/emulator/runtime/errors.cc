@@ -33,7 +33,7 @@ constexpr Words kWords[] = {
 #undef OCTAVO_WORDS
 
 const Words& wordsOf(cudaError_t status) {
-  static constexpr Words kUnknown = {cudaErrorUnknown, "cudaErrorUnknown", "an error that the emulator has no words for"};
+  static constexpr Words kUnknown = {cudaErrorUnknown, "cudaErrorUnknown", "an error without words"};
   for (const Words& words : kWords) {
     if (words.status == status) return words;
   }

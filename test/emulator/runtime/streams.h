@@ -1,4 +1,4 @@
-// Streams and graphs. What is put on a stream is done at once; on a stream that is captured, when the graph is launched.
+// Streams and graphs. What is put on a stream is done at once; in a capture, when the graph is launched.
 #pragma once
 
 #include <cuda_runtime_api.h>
