@@ -14,7 +14,7 @@ extern "C" void octavoSwitchStacks(void** saved, void* next);
 /** What octavoSwitchStacks takes in order to begin with `entry`, which must not return. */
 void* prepareStack(uint8_t* top, void (*entry)());
 
-/** Stacks for reuse, the last one given back first: it lies in the cache. Below each is a page that cannot be touched. */
+/** Stacks for reuse, the last one given back first: it lies in the cache. Below each is a page without access. */
 class Stacks {
  public:
   /** The upper end of a stack. */

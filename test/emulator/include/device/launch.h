@@ -32,7 +32,7 @@ Launcher<Parameters...> launcher(const char* name, void (*kernel)(Parameters...)
   return {kernel, {name, grid, block, {1, 1, 1}, shared, stream}};
 }
 
-/** The same of a kernel whose template arguments follow from the arguments: `kernel` is a function object that calls it. */
+/** The same where the template arguments follow from the arguments: `kernel` is a function object that calls it. */
 template <class Kernel>
 auto deducingLauncher(const char* name, Kernel kernel, dim3 grid, dim3 block, size_t shared = 0,
                       cudaStream_t stream = nullptr) {

@@ -1,4 +1,4 @@
-// Loads, stores and atomics. One thread runs at a time and none is interrupted: every access is atomic, every fence done.
+// Loads, stores and atomics. One thread runs at a time, not interrupted: every access is atomic, every fence done.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +30,32 @@ T exchange(T* at, Next next) {
 
 }  // namespace octavo::emulator
 
-template <class T> T atomicAdd(T* at, T by) { return octavo::emulator::exchange(at, [by](T old) { return static_cast<T>(old + by); }); }
-template <class T> T atomicOr(T* at, T bits) { return octavo::emulator::exchange(at, [bits](T old) { return old | bits; }); }
-template <class T> T atomicAnd(T* at, T bits) { return octavo::emulator::exchange(at, [bits](T old) { return old & bits; }); }
-template <class T> T atomicMax(T* at, T value) { return octavo::emulator::exchange(at, [value](T old) { return old < value ? value : old; }); }
-template <class T> T atomicMin(T* at, T value) { return octavo::emulator::exchange(at, [value](T old) { return value < old ? value : old; }); }
-template <class T> T atomicExch(T* at, T value) { return octavo::emulator::exchange(at, [value](T) { return value; }); }
-template <class T> T atomicCAS(T* at, T expected, T value) {
+template <class T>
+T atomicAdd(T* at, T by) {
+  return octavo::emulator::exchange(at, [by](T old) { return static_cast<T>(old + by); });
+}
+template <class T>
+T atomicOr(T* at, T bits) {
+  return octavo::emulator::exchange(at, [bits](T old) { return old | bits; });
+}
+template <class T>
+T atomicAnd(T* at, T bits) {
+  return octavo::emulator::exchange(at, [bits](T old) { return old & bits; });
+}
+template <class T>
+T atomicMax(T* at, T value) {
+  return octavo::emulator::exchange(at, [value](T old) { return old < value ? value : old; });
+}
+template <class T>
+T atomicMin(T* at, T value) {
+  return octavo::emulator::exchange(at, [value](T old) { return value < old ? value : old; });
+}
+template <class T>
+T atomicExch(T* at, T value) {
+  return octavo::emulator::exchange(at, [value](T) { return value; });
+}
+template <class T>
+T atomicCAS(T* at, T expected, T value) {
   return octavo::emulator::exchange(at, [=](T old) { return old == expected ? value : old; });
 }
 inline uint32_t atomicInc(uint32_t* at, uint32_t limit) {
