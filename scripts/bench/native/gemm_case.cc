@@ -29,7 +29,25 @@ void addDense(std::vector<GemmCase>& cases) {
   cases.push_back({"bf16 4096x4096x4096", Figure::kRate, 4096, 4096, 4096, {}});
   cases.push_back({"bf16 8192x8192x8192", Figure::kRate, 8192, 8192, 8192, {}});
   cases.push_back({"bf16 256x4096x4096", Figure::kTime, 256, 4096, 4096, {}});
-  for (int64_t rows : {1, 16, 64}) cases.push_back(square("bf16", Figure::kTime, rows, {}));
+  for (int64_t rows : {1, 16, 32, 64, 128}) cases.push_back(square("bf16", Figure::kTime, rows, {}));
+}
+
+/** The layers of an 8B model: K × N of decodes, M × N × K of prompts. */
+void addLayers(std::vector<GemmCase>& cases) {
+  constexpr int64_t kLayers[][2] = {{6144, 4096}, {4096, 4096}, {28672, 4096}, {4096, 14336}, {128256, 4096}};
+  for (const auto& [columns, depth] : kLayers) {
+    const std::string name = "bf16 " + std::to_string(depth) + "x" + std::to_string(columns) + ", M=";
+    for (int64_t rows : {64, 128}) {
+      cases.push_back({name + std::to_string(rows), Figure::kTime, rows, columns, depth, {}});
+    }
+  }
+  for (int64_t rows : {512, 1024}) {
+    for (const auto& [columns, depth] : kLayers) {
+      if (columns == 128256) continue;  // of a prompt only the last row has logits
+      const std::string name = std::to_string(rows) + "x" + std::to_string(columns) + "x" + std::to_string(depth);
+      cases.push_back({"bf16 " + name, Figure::kRate, rows, columns, depth, {}});
+    }
+  }
 }
 
 void addCoded(std::vector<GemmCase>& cases) {
@@ -66,6 +84,7 @@ void addGrouped(std::vector<GemmCase>& cases) {
 std::vector<GemmCase> gemmCases() {
   std::vector<GemmCase> cases;
   addDense(cases);
+  addLayers(cases);
   addCoded(cases);
   addGrouped(cases);
   cases.push_back({"A100 path: bf16 8192x8192x8192", Figure::kRate, 8192, 8192, 8192, {}, true});
