@@ -44,9 +44,13 @@ class Machine {
   // Of the thread that runs.
   void leave();                    // the thread cannot go on: another one does
   [[noreturn]] void fail(const std::string& words);
+  void recordFailure(const std::string& words);  // with the place of the thread that runs
   void later(const char* what, std::function<void()> work);
   void* variable(SharedPlace& place, uint32_t bytes, uint32_t alignment);
   void releaseBarrier(Block& block, Barrier& barrier);
+
+  void* scheduler() const { return scheduler_; }
+  uint64_t steps() const { return steps_; }  // of warps
 
   uint64_t seed = 0;
 
@@ -75,7 +79,7 @@ class Machine {
   void abandon();
 
   const Launch* launch_ = nullptr;
-  uint64_t launches_ = 0;
+  uint64_t launches_ = 0, steps_ = 0;
   Random random_{0};
   Stacks stacks_;
   std::vector<std::unique_ptr<Block>> pool_;

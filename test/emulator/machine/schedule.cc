@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "machine/machine.h"
+#include "machine/traps.h"
 
 namespace octavo::emulator {
 
@@ -43,6 +44,7 @@ std::string Machine::run(const Launch& launch) {
   if (std::string refusal = refusalOf(launch); !refusal.empty()) {
     return std::string(launch.kernel) + " cannot be launched with " + refusal;
   }
+  const Traps traps;
   begin(launch);
   while (failure_.empty()) {
     const bool started = startClusters();
@@ -148,6 +150,7 @@ bool Machine::step(Warp& warp) {
   bool ran = false;
   while (Thread* next = takeRunnable(warp)) {
     ran = true;
+    ++steps_;
     resume(*next, &scheduler_);
     running = nullptr;
     if (!failure_.empty()) break;
@@ -173,10 +176,17 @@ void Machine::doPiece(size_t index) {
   std::swap(work_[index], work_.back());
   const Work work = std::move(work_.back());
   work_.pop_back();
+  const auto place = [&work] {
+    return std::string("\n  in ") + work.what + " of block " + placeOf(work.block->index);
+  };
+  if (sigsetjmp(afterWork, 0)) {
+    failure_ += place();
+    return;
+  }
   try {
     work.run();
   } catch (const Fault& fault) {
-    failure_ = fault.words + "\n  in " + work.what + " of block " + placeOf(work.block->index);
+    failure_ = fault.words + place();
   }
 }
 
