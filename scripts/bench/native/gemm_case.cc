@@ -33,19 +33,20 @@ void addDense(std::vector<GemmCase>& cases) {
 }
 
 /** The layers of an 8B model: K × N of decodes, M × N × K of prompts. */
-void addLayers(std::vector<GemmCase>& cases) {
+void addLayers(std::vector<GemmCase>& cases, const std::string& format) {
   constexpr int64_t kLayers[][2] = {{6144, 4096}, {4096, 4096}, {28672, 4096}, {4096, 14336}, {128256, 4096}};
+  const auto joined = [](int64_t a, int64_t b) { return std::to_string(a) + "x" + std::to_string(b); };
   for (const auto& [columns, depth] : kLayers) {
-    const std::string name = "bf16 " + std::to_string(depth) + "x" + std::to_string(columns) + ", M=";
     for (int64_t rows : {64, 128}) {
-      cases.push_back({name + std::to_string(rows), Figure::kTime, rows, columns, depth, {}});
+      const std::string name = format + " " + joined(depth, columns) + ", M=" + std::to_string(rows);
+      cases.push_back({name, Figure::kTime, rows, columns, depth, {}});
     }
   }
   for (int64_t rows : {512, 1024}) {
     for (const auto& [columns, depth] : kLayers) {
       if (columns == 128256) continue;  // of a prompt only the last row has logits
-      const std::string name = std::to_string(rows) + "x" + std::to_string(columns) + "x" + std::to_string(depth);
-      cases.push_back({"bf16 " + name, Figure::kRate, rows, columns, depth, {}});
+      const std::string name = format + " " + std::to_string(rows) + "x" + joined(columns, depth);
+      cases.push_back({name, Figure::kRate, rows, columns, depth, {}});
     }
   }
 }
@@ -84,7 +85,7 @@ void addGrouped(std::vector<GemmCase>& cases) {
 std::vector<GemmCase> gemmCases() {
   std::vector<GemmCase> cases;
   addDense(cases);
-  addLayers(cases);
+  addLayers(cases, "bf16");
   addCoded(cases);
   addGrouped(cases);
   cases.push_back({"A100 path: bf16 8192x8192x8192", Figure::kRate, 8192, 8192, 8192, {}, true});
