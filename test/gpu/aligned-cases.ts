@@ -135,12 +135,14 @@ export function tiledLinearCases(): OpCase[] {
     [65, 1071, 2056],
     [70, 2169, 2048],
   ] as const
-  return [...few, ...more, ...wide, ...small, ...divided].flatMap((shape, i) =>
-    halves.map((half, j) => {
-      const out = (i + j) % 3 === 0 ? 'fp32' : half
-      return alignedLinearCase(shape, [half, half, out], i % 2 === 0, 21000 + 2 * i + j)
-    }),
-  )
+  const cases = [
+    ...[...few, ...more, ...wide].map((shape, i) => [shape, halves[i % 2]!] as const),
+    ...[...small, ...divided].flatMap((shape) => halves.map((half) => [shape, half] as const)),
+  ]
+  return cases.map(([shape, half], i) => {
+    const out = i % 3 === 0 ? 'fp32' : half
+    return alignedLinearCase(shape, [half, half, out], i % 4 < 2, 21000 + i)
+  })
 }
 
 /** Sizes for the large tile of the kernel for A100-class cards, with every edge between tiles in sight. */
