@@ -43,6 +43,11 @@ const forbidden = [
     sentence: 'device memory is taken in cuda/device alone',
   },
   {
+    files: native.filter((file) => /^cuda\/(?!ptx\/)/.test(file)),
+    pattern: /\b(__asm__|asm)\s*(volatile\s*)?\(/,
+    sentence: 'inline PTX stands in cuda/ptx alone, whose wrappers test/emulator emulates',
+  },
+  {
     files: native,
     pattern: /(^|[^\w.>])(std::)?(exit|_exit|abort|terminate)\s*\(|(^|[^\w])assert\s*\(/,
     sentence: 'exit, abort and assert end the host process: throw octavo::Error',

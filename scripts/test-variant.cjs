@@ -4,7 +4,7 @@
 'use strict'
 const { execFileSync, spawnSync } = require('node:child_process')
 const { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } = require('node:fs')
-const { join } = require('node:path')
+const { join, resolve } = require('node:path')
 
 const root = join(__dirname, '..')
 const [variant, ...jestArguments] = process.argv.slice(2)
@@ -54,10 +54,17 @@ function buildEmulated() {
   const out = join(folder, 'build')
   const generator = existsSync(join(out, 'CMakeCache.txt')) ? [] : ['-G', 'Ninja']
   const architecture = process.env.OCTAVO_EMULATED_ARCHITECTURE ?? '90'
-  const options = [`-DOCTAVO_EMULATED_ARCHITECTURE=${architecture}`, '-DOCTAVO_WARNINGS=ON']
+  const objects = resolve(root, process.env.OCTAVO_OBJECTS ?? '')
+  const options = [
+    `-DOCTAVO_EMULATED_ARCHITECTURE=${architecture}`,
+    `-DOCTAVO_OBJECTS=${process.env.OCTAVO_OBJECTS ? objects : ''}`,
+    '-DOCTAVO_WARNINGS=ON',
+  ]
   run('cmake', ['-S', join(root, 'test', 'emulator'), '-B', out, ...generator, ...options])
   run('cmake', ['--build', out, '--parallel', '2'])
-  jestArguments.unshift('-c', join(root, 'test', 'gpu', 'jest.config.cjs'))
+  run('ctest', ['--test-dir', out, '--output-on-failure'])
+  // What a card does in a second may take minutes here.
+  jestArguments.unshift('-c', join(root, 'test', 'gpu', 'jest.config.cjs'), '--testTimeout=3600000')
   return {}
 }
 

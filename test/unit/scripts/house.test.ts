@@ -42,6 +42,7 @@ describe('floors', () => {
     ['cpp/base/a.h', '#include "kv/block_pool.h"', /a\.h:1: base includes kv\/block_pool\.h/],
     ['cpp/ops/a.cc', '\n#include "cuda/device/x.h"', /a\.cc:2: cpp\/ includes cuda\//],
     ['cuda/gemm/a.cu', 'cudaMalloc(&p, 4);', /device memory is taken in cuda\/device alone/],
+    ['cuda/gemm/a.cu', '  asm volatile("bar.sync 1;");', /inline PTX stands in cuda\/ptx alone/],
     ['cpp/engine/a.cc', '  std::abort();', /end the host process/],
     ['cpp/engine/a.cc', '  assert(x);', /end the host process/],
     ['lib/a.ts', '// TO' + 'DO: later', /unfinished mark/],
