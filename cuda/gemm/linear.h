@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include "cuda/device/device_traits.h"
+#include "cuda/gemm/linear_plan.h"
 #include "ops/tensor.h"
 
 namespace octavo::cuda {
@@ -20,16 +21,22 @@ bool canMultiplyOnTensorCores(const Matrix& x, const Matrix& weight);
 void launchTensorGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
                       const DeviceTraits& traits, cudaStream_t stream);
 
-/** True where the Hopper kernel applies besides: sm_90a code is loaded and the sizes fit its descriptors. */
-bool canMultiplyWide(const Matrix& x, const Matrix& weight, const DeviceTraits& traits);
-/** For many rows: tiles of 128 rows. */
-void launchWideGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
-                    const DeviceTraits& traits, cudaStream_t stream);
+/** True where the same pays for tiles of 128 × 256: there are many rows, and tiles for most of the card. */
+bool canMultiplyLarge(const Matrix& x, const Matrix& weight, const DeviceTraits& traits);
+void launchLargeGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
+                     cudaStream_t stream);
 
-/** For at most kSkinnyRows rows, under the same conditions. */
-constexpr int kSkinnyRows = 32;
-void launchSkinnyGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
-                      const DeviceTraits& traits, cudaStream_t stream);
+/** True where Hopper's kernels apply besides: sm_90a code is loaded and the sizes fit their descriptors. */
+bool canMultiplyWide(const Matrix& x, const Matrix& weight, const DeviceTraits& traits);
+/** For many rows: tiles of 128 rows, plan.columns columns. */
+void launchWideGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
+                    const LinearPlan& plan, const DeviceTraits& traits, cudaStream_t stream);
+/** For few rows, under the same conditions: tiles of 64 rows. */
+void launchFittedGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
+                      const LinearPlan& plan, const DeviceTraits& traits, cudaStream_t stream);
+/** One of the two. */
+void launchPlanned(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
+                   const LinearPlan& plan, const DeviceTraits& traits, cudaStream_t stream);
 
 /** Any dtypes, any alignment; fp32 arithmetic on the CUDA cores. */
 void launchScalarGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,

@@ -6,11 +6,10 @@
 // same bits, so the choice among them by the number of rows does not show in a row's result.
 //
 // Measured on an H200, bf16, 2026-11-29, random data, median, launched one by one:
-//   rows       1 … 16             64                 512           2048          4096
-//   4096×4096  13.7 µs 2.4 TB/s   23.2 µs 1.4 TB/s   262 TFLOP/s   318 TFLOP/s   332 TFLOP/s
+//   rows       1 … 16             64
+//   4096×4096  13.7 µs 2.4 TB/s   23.2 µs 1.4 TB/s
 //   28672×4096 60 µs 3.9 TB/s     69 µs 3.4 TB/s
-// The ladder so far: 64×64 and 128×128 tiles only, 285 TFLOP/s at 2048 rows. wgmma and TMA are the next rung
-// (cuBLAS 629 to 726 TFLOP/s).
+// The rungs above: large_gemm.cu for many rows; on Hopper fitted_gemm.cu from 17 rows and wide_gemm.cu.
 #include "cuda/device/alignment.h"
 #include "cuda/device/floats.cuh"
 #include "cuda/device/shared_memory.h"
@@ -87,7 +86,6 @@ void launchTile(const GemmArguments& a, const DeviceTraits& traits, cudaStream_t
   };
   int64_t enough = traits.multiprocessors * 3 / 4;
   if (a.out.rows <= SmallTile::kRows) launch<SmallTile, kType>(a, stream);
-  else if (a.out.rows > 64 && blocks(LargeTile{}) >= enough) launch<LargeTile, kType>(a, stream);
   else if (blocks(MediumTile{}) >= enough) launch<MediumTile, kType>(a, stream);
   else launch<NarrowTile, kType>(a, stream);
 }

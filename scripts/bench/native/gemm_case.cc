@@ -29,7 +29,26 @@ void addDense(std::vector<GemmCase>& cases) {
   cases.push_back({"bf16 4096x4096x4096", Figure::kRate, 4096, 4096, 4096, {}});
   cases.push_back({"bf16 8192x8192x8192", Figure::kRate, 8192, 8192, 8192, {}});
   cases.push_back({"bf16 256x4096x4096", Figure::kTime, 256, 4096, 4096, {}});
-  for (int64_t rows : {1, 16, 64}) cases.push_back(square("bf16", Figure::kTime, rows, {}));
+  for (int64_t rows : {1, 16, 32, 64, 128}) cases.push_back(square("bf16", Figure::kTime, rows, {}));
+}
+
+/** The layers of an 8B model: K × N of decodes, M × N × K of prompts. */
+void addLayers(std::vector<GemmCase>& cases, const std::string& format) {
+  constexpr int64_t kLayers[][2] = {{6144, 4096}, {4096, 4096}, {28672, 4096}, {4096, 14336}, {128256, 4096}};
+  const auto joined = [](int64_t a, int64_t b) { return std::to_string(a) + "x" + std::to_string(b); };
+  for (const auto& [columns, depth] : kLayers) {
+    for (int64_t rows : {64, 128}) {
+      const std::string name = format + " " + joined(depth, columns) + ", M=" + std::to_string(rows);
+      cases.push_back({name, Figure::kTime, rows, columns, depth, {}});
+    }
+  }
+  for (int64_t rows : {512, 1024}) {
+    for (const auto& [columns, depth] : kLayers) {
+      if (columns == 128256) continue;  // of a prompt only the last row has logits
+      const std::string name = format + " " + std::to_string(rows) + "x" + joined(columns, depth);
+      cases.push_back({name, Figure::kRate, rows, columns, depth, {}});
+    }
+  }
 }
 
 void addCoded(std::vector<GemmCase>& cases) {
@@ -66,6 +85,7 @@ void addGrouped(std::vector<GemmCase>& cases) {
 std::vector<GemmCase> gemmCases() {
   std::vector<GemmCase> cases;
   addDense(cases);
+  addLayers(cases, "bf16");
   addCoded(cases);
   addGrouped(cases);
   cases.push_back({"A100 path: bf16 8192x8192x8192", Figure::kRate, 8192, 8192, 8192, {}, true});
