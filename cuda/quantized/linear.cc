@@ -43,8 +43,8 @@ Matrix quantizeInput(const Matrix& x, const QuantizedMatrix& weight, const Linea
 bool canMeetTiles(const Matrix& x, const QuantizedMatrix& weight) {
   constexpr int64_t kMost = int64_t{1} << 30;
   const bool isAligned = reinterpret_cast<uintptr_t>(x.data) % 16 == 0 && x.stride % 8 == 0;
-  return weight.order == CodeOrder::kTiles && dtypeBytes(x.dtype) == 2 && isAligned && x.rows < kMost &&
-         x.columns < kMost && weight.rows < kMost;
+  return weight.order == CodeOrder::kTiles && !weight.groupIndex && dtypeBytes(x.dtype) == 2 && isAligned &&
+         x.rows < kMost && x.columns < kMost && weight.rows < kMost;
 }
 
 struct TileProducts {
@@ -70,9 +70,47 @@ bool multiplyTiles(const Matrix& out, const Matrix& x, const QuantizedMatrix& we
   return true;
 }
 
-/** Experts begin with a strip. */
-bool canMeetTilesOfExperts(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight) {
-  return canMeetTiles(x, weight) && out.columns % kExpertColumns == 0;
+/** Rows of x whose columns stand as those of an act-order weight in tiles, as many as fit. */
+Matrix placedRows(const Matrix& x, const LinearScratch& scratch) {
+  const int64_t stride = (x.columns + 7) / 8 * 8;
+  const int64_t most = static_cast<int64_t>(scratch.bytes) / (stride * static_cast<int64_t>(dtypeBytes(x.dtype)));
+  return {scratch.data, x.dtype, std::min({x.rows, most, kMostPlacedRows}), x.columns, stride};
+}
+
+bool isPlaced(const Matrix& x, const QuantizedMatrix& weight) {
+  return weight.order == CodeOrder::kTiles && weight.groupIndex && dtypeBytes(x.dtype) == 2;
+}
+
+/** multiplyTiles with a copy of x, whose columns change places, some rows at a time. */
+bool multiplyPlaced(const Matrix& out, const Matrix& x, QuantizedMatrix weight, const Vector& bias,
+                    const LinearScratch& scratch, const DeviceTraits& traits, cudaStream_t stream) {
+  Matrix placed = placedRows(x, scratch);
+  if (placed.rows == 0 || (traits.architecture < 90 && x.rows > kFewTileRows)) return false;
+  const int32_t* const placeOf = weight.groupIndex;
+  weight.groupIndex = nullptr;
+  if (!canMeetTiles(placed, weight)) return false;
+  for (int64_t first = 0; first < x.rows; first += placed.rows) {
+    placed.rows = std::min(placed.rows, x.rows - first);
+    launchPlaceColumns(placed, rowsOf(x, first, placed.rows), placeOf, stream);
+    multiplyTiles(rowsOf(out, first, placed.rows), placed, weight, bias, traits, stream);
+  }
+  return true;
+}
+
+/** False where the experts' rows do not begin with a strip, or x is of another form. */
+bool multiplyTilesOfExperts(const Matrix& out, const Matrix& x, QuantizedMatrix weight, const ExpertRows& experts,
+                            const LinearScratch& scratch, const DeviceTraits& traits, cudaStream_t stream) {
+  if (out.columns % kExpertColumns != 0) return false;
+  Matrix input = x;
+  if (isPlaced(x, weight)) {
+    input = placedRows(x, scratch);
+    if (input.rows < x.rows) return false;
+    launchPlaceColumns(input, x, weight.groupIndex, stream);
+    weight.groupIndex = nullptr;
+  }
+  if (!canMeetTiles(input, weight)) return false;
+  tileProductsFor(weight).few(out, input, weight, {}, experts, traits, stream);
+  return true;
 }
 
 }  // namespace
@@ -85,6 +123,7 @@ void launchQuantizedLinear(const Matrix& out, const Matrix& x, const QuantizedMa
                            const LinearScratch& scratch, const DeviceTraits& traits, cudaStream_t stream) {
   if (out.rows == 0 || out.columns == 0) return;
   if (multiplyTiles(out, x, weight, bias, traits, stream)) return;
+  if (isPlaced(x, weight) && multiplyPlaced(out, x, weight, bias, scratch, traits, stream)) return;
   const LinearScratchLayout layout(x.dtype, x.rows, weight.rows, weight.columns, weight.activations.scaling);
   if (canMultiplyCodes(weight, traits)) {
     launchCodedProduct(out, codeInput(x, weight, scratch, layout, traits, stream), weight, bias, traits, stream);
@@ -108,9 +147,8 @@ void launchGroupedLinear(const Matrix& out, const Matrix& x, const QuantizedMatr
                          const LinearScratch& scratch, const DeviceTraits& traits, cudaStream_t stream) {
   if (out.rows == 0 || out.columns == 0 || experts.count == 0 || experts.mostRows == 0) return;
   const LinearScratchLayout layout(x.dtype, x.rows, out.columns, weight.columns, weight.activations.scaling);
-  if (canMeetTilesOfExperts(out, x, weight)) {
-    tileProductsFor(weight).few(out, x, weight, {}, experts, traits, stream);
-  } else if (canMultiplyGroups(weight, traits)) {
+  if (multiplyTilesOfExperts(out, x, weight, experts, scratch, traits, stream)) return;
+  if (canMultiplyGroups(weight, traits)) {
     launchGroupedProduct(out, codeInput(x, weight, scratch, layout, traits, stream), weight, experts, traits, stream);
   } else {
     launchGroupedGemv(out, quantizeInput(x, weight, scratch, layout, stream), weight, experts, stream);
