@@ -122,7 +122,7 @@ class FewCodesFeed {
     xLeft_ = (static_cast<int>(a_.x.columns) - tile_ * kTileColumns - piece * kChunk) * 2;
     xTo_ = row * 128 + ((piece ^ (row & 7)) << 4);
     xFlip_ = step == 4 ? 64 : 0;
-    xStep_ = step * a_.x.stride * 2;
+    xStep_ = step * static_cast<int>(a_.x.stride) * 2;
     x_ = static_cast<const char*>(a_.x.data) + (pass.row + row) * a_.x.stride * 2 + tile_ * kTileColumns * 2 + piece * 16;
   }
 
@@ -145,8 +145,7 @@ class FewCodesFeed {
   const FewCodesArguments& a_;
   const Share& share_;
   const FewCodesPlace& place_;
-  int unit_, tile_, count_, strips_, turn_, scalesTo_, scaleGroup_, xRows_, xLeft_, xTo_, xFlip_;
-  int64_t xStep_;
+  int unit_, tile_, count_, strips_, turn_, scalesTo_, scaleGroup_, xRows_, xLeft_, xTo_, xFlip_, xStep_;
   bool isWhole_;
   const uint8_t *codes_, *scales_;
   const char* x_;

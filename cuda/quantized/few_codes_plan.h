@@ -53,7 +53,10 @@ inline int64_t fewCodesRowsOf(const Matrix& x, const ExpertRows& experts) {
   return std::min<int64_t>(experts.mostRows, 2 * ceilDivide(x.rows, experts.count));
 }
 
-/** Shares of strips: two blocks take half of K each where that evens them out, or lets rows of x be read less often. */
+/**
+ * Shares of strips: two blocks take half of K each where that evens them out, gives a warp all the strips that it can
+ * have, or lets rows of x be read less often.
+ */
 inline void shareFewStrips(FewCodesArguments& a, FewCodesPlan& plan, const FewCodesBounds& of,
                            const DeviceTraits& traits) {
   const int most = of.warpStrips * kMostTeamWarps;
@@ -66,8 +69,9 @@ inline void shareFewStrips(FewCodesArguments& a, FewCodesPlan& plan, const FewCo
   }
   const auto alone = static_cast<int>(ceilDivide(a.strips, traits.multiprocessors));
   const auto paired = static_cast<int>(ceilDivide(a.strips, std::max(1, traits.multiprocessors / 2)));
-  const bool isEven = paired < 2 * alone, sharesMore = paired == 2 * alone && of.rows > 8 && paired <= most;
-  plan.ranks = traits.architecture >= 90 && a.tiles > 1 && (isEven || sharesMore) ? 2 : 1;
+  const bool sharesMore = alone < of.warpStrips || (of.rows > 8 && paired <= most);
+  const bool isPaired = paired < 2 * alone || (paired == 2 * alone && sharesMore);
+  plan.ranks = traits.architecture >= 90 && a.tiles > 1 && isPaired ? 2 : 1;
   a.blockStrips = plan.ranks == 2 ? paired : alone;
   plan.blocks = static_cast<int>(ceilDivide(a.strips, a.blockStrips)) * plan.ranks;
   a.passStrips = static_cast<int>(ceilDivide(a.blockStrips, ceilDivide(a.blockStrips, most)));
@@ -96,7 +100,7 @@ inline FewCodesPlan planFewCodes(FewCodesArguments& a, const FewCodesBounds& of,
   while (warps < kMostTeamWarps && warps * of.warpStrips < a.passStrips) warps *= 2;
   const int limit = FewCodesPlan::sharedLimit(traits);
   plan.sharedBytes = layFewCodes(a, warps, of, limit);
-  while (a.stages < 3 && warps < kMostTeamWarps) plan.sharedBytes = layFewCodes(a, warps *= 2, of, limit);
+  while (a.stages < 2 && warps < kMostTeamWarps) plan.sharedBytes = layFewCodes(a, warps *= 2, of, limit);
   return plan;
 }
 

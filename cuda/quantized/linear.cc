@@ -41,10 +41,10 @@ Matrix quantizeInput(const Matrix& x, const QuantizedMatrix& weight, const Linea
 
 /** Of 16 bits, rows on 16-byte boundaries, no more than the copy engine describes. */
 bool canMeetTiles(const Matrix& x, const QuantizedMatrix& weight) {
-  constexpr int64_t kMost = int64_t{1} << 30;
+  constexpr int64_t kMost = int64_t{1} << 30, kMostStride = int64_t{1} << 26;
   const bool isAligned = reinterpret_cast<uintptr_t>(x.data) % 16 == 0 && x.stride % 8 == 0;
   return weight.order == CodeOrder::kTiles && !weight.groupIndex && dtypeBytes(x.dtype) == 2 && isAligned &&
-         x.rows < kMost && x.columns < kMost && weight.rows < kMost;
+         x.rows < kMost && x.stride < kMostStride && weight.rows < kMost;
 }
 
 struct TileProducts {
@@ -97,10 +97,10 @@ bool multiplyPlaced(const Matrix& out, const Matrix& x, QuantizedMatrix weight, 
   return true;
 }
 
-/** False where the experts' rows do not begin with a strip, or x is of another form. */
+/** False where the experts' rows do not begin with a strip, there are too many, or x is of another form. */
 bool multiplyTilesOfExperts(const Matrix& out, const Matrix& x, QuantizedMatrix weight, const ExpertRows& experts,
                             const LinearScratch& scratch, const DeviceTraits& traits, cudaStream_t stream) {
-  if (out.columns % kExpertColumns != 0) return false;
+  if (out.columns % kExpertColumns != 0 || experts.count > kMostFewExperts) return false;
   Matrix input = x;
   if (isPlaced(x, weight)) {
     input = placedRows(x, scratch);
