@@ -184,6 +184,11 @@ export class TestEngine {
     return running
   }
 
+  /** Of a request that has ended, where there are too many to remember all. */
+  forget({ id }: Running): void {
+    this.#running.delete(id)
+  }
+
   get requests(): Running[] {
     return [...this.#running.values()]
   }

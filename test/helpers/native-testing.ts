@@ -269,6 +269,8 @@ export interface NativeTesting {
   buildBatch(sequences: Sequence[], blockSize: number, limits: BatchLimits): BuiltBatch
   /** False: ranges of addresses reserved from now on are taken whole, as where the driver cannot map pages. */
   allowPageMapping(allowed: boolean): void
+  /** What malloc has handed out, of its main arena and of mappings; null where the C library has no count. */
+  mallocBytes(): number | null
   /** The ops on a concurrent stream of the device: below 0, −1 − row stands for sampled[row]. */
   resolveTokens(of: { device: string; tokens: Int32Array; sampled: Int32Array }): Int32Array
   /** `rows`: how many entries each row's history has. Returns token and count, in turn. */

@@ -79,6 +79,14 @@ present('the shared quantised models', () => {
       expect(regions.workspace.allocatedPeakBytes).toBe(staging)
       expect(regions.pinned.allocatedPeakBytes).toBe(plan.pinnedPeakBytes)
     })
+
+    it('takes no more memory than the plain model', async () => {
+      const options = { device: 'cpu', dtype: 'bf16', memory: { kv: 2 ** 20 } } as const
+      const plan = await Engine.plan(join(quantizedRoot!, name), options)
+      const plain = await Engine.plan(join(quantizedRoot!, 'base'), options)
+      expect(plan.regions.weights).toBeLessThanOrEqual(plain.regions.weights)
+      expect(plan.peakBytes).toBeLessThanOrEqual(plain.peakBytes)
+    })
   })
 })
 

@@ -1,5 +1,10 @@
 #include "binding/testing/host_calls.h"
 
+#if __has_include(<gnu/libc-version.h>)
+#include <malloc.h>
+#define OCTAVO_HAS_MALLINFO
+#endif
+
 #include <atomic>
 #include <mutex>
 #include <thread>
@@ -36,6 +41,16 @@ Napi::Value cgroupLimits(const Napi::CallbackInfo& info) {
 Napi::Value allowMapping(const Napi::CallbackInfo& info) {
   allowPageMapping(info[0].ToBoolean());
   return info.Env().Undefined();
+}
+
+/** mallocBytes(): what malloc has handed out, of the main arena and of mappings; null where the C library has no count. */
+Napi::Value mallocBytes(const Napi::CallbackInfo& info) {
+#ifdef OCTAVO_HAS_MALLINFO
+  const struct mallinfo2 counts = mallinfo2();
+  return Napi::Number::New(info.Env(), static_cast<double>(counts.uordblks + counts.hblkhd));
+#else
+  return info.Env().Null();
+#endif
 }
 
 /** What one parallelFor did. */
@@ -98,6 +113,7 @@ Napi::Value parallelFor(const Napi::CallbackInfo& info) {
 
 void defineHostCalls(Napi::Env env, Napi::Object testing) {
   testing.Set("cgroupLimits", Napi::Function::New<call<cgroupLimits>>(env));
+  testing.Set("mallocBytes", Napi::Function::New<call<mallocBytes>>(env));
   testing.Set("parallelFor", Napi::Function::New<call<parallelFor>>(env));
   testing.Set("allowPageMapping", Napi::Function::New<call<allowMapping>>(env));
 }

@@ -8,6 +8,7 @@
 
 #include "machine/block.h"
 #include "machine/random.h"
+#include "machine/shared_variables.h"
 #include "machine/stacks.h"
 
 namespace octavo::emulator {

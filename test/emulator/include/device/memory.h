@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "machine/shared_memory.h"
+#include "machine/shared_variables.h"
 #include "machine/thread.h"
 
 template <class T> T __ldg(const T* from) { return *from; }
