@@ -23,8 +23,11 @@ struct FewCodesPlace {
     last = a.tiles * (rank + 1) / ranks;
   }
   __device__ __forceinline__ int firstTile() const { return begin + team; }
-  __device__ __forceinline__ int firstStrip(int count) const { return count * warp / warps; }
-  __device__ __forceinline__ int strips(int count) const { return count * (warp + 1) / warps - firstStrip(count); }
+  /** Of a pass: strips are shared by twos, as they are multiplied. */
+  __device__ __forceinline__ int firstStrip(int count) const { return (count + 1) / 2 * warp / warps * 2; }
+  __device__ __forceinline__ int strips(int count) const {
+    return min(count, (count + 1) / 2 * (warp + 1) / warps * 2) - firstStrip(count);
+  }
   __device__ __forceinline__ void meetTeam() const {
     if (warps == 1) __syncwarp();
     else ptx::meet(1 + team, warps * 32);
@@ -46,9 +49,9 @@ class FewCodesFeed {
   /** The codes, scales and zeros of the next stage, to the memory of this warp at `to`. */
   __device__ __forceinline__ void copyWeights(uint32_t to) const {
     uint32_t codesTo = to + threadIdx.x % 32 * 16;
-    if (isWhole_) {
-#pragma unroll
-      for (int i = 0; i < Shape::kWarpCodes; i += 512) ptx::copyAsync(codesTo + i, codes_ + i);
+    if (isEven_) {
+      copyPieces<2>(codesTo, codes_);
+      if (strips_ > 2) copyPieces<2>(codesTo + 2 * stripBytes(Shape::kBits), codes_ + second_);
     } else {
       copyStrips(codesTo);
     }
@@ -82,21 +85,25 @@ class FewCodesFeed {
  private:
   static __device__ __forceinline__ bool ofZeros() { return threadIdx.x % 32 >= 16; }
 
-  /** Strips that are few, or of two rows of tiles. */
-  __device__ __forceinline__ void copyStrips(uint32_t to) const {
-    constexpr int kStrip = stripBytes(Shape::kBits), kPieces = kStrip / 16;
-    const uint8_t* from = codes_;
-    int lane = threadIdx.x % 32;
+  /** Of strips that follow each other. */
+  template <int kStrips>
+  static __device__ __forceinline__ void copyPieces(uint32_t to, const uint8_t* from) {
+    constexpr int kPieces = kStrips * stripBytes(Shape::kBits) / 16;
 #pragma unroll
-    for (int i = 0; i < Shape::kWarpStrips; ++i) {
-      if (i >= strips_) break;
-      if (i == turn_) from += static_cast<int64_t>(a_.tiles - 1) * tileBytes(Shape::kBits);
-#pragma unroll
-      for (int piece = 0; piece < kPieces; piece += 32) {
-        if (kPieces - piece >= 32 || lane < kPieces - piece) {
-          ptx::copyAsync(to + i * kStrip + piece * 16, from + i * kStrip + piece * 16);
-        }
+    for (int piece = 0; piece < kPieces; piece += 32) {
+      if (kPieces - piece >= 32 || static_cast<int>(threadIdx.x) % 32 < kPieces - piece) {
+        ptx::copyAsync(to + piece * 16, from + piece * 16);
       }
+    }
+  }
+
+  /** Strips that are odd in number, or begin so. */
+  __device__ __forceinline__ void copyStrips(uint32_t to) const {
+    const uint8_t* from = codes_;
+#pragma unroll 1
+    for (int i = 0; i < strips_; ++i, to += stripBytes(Shape::kBits), from += stripBytes(Shape::kBits)) {
+      if (i == turn_) from += static_cast<int64_t>(a_.tiles - 1) * tileBytes(Shape::kBits);
+      copyPieces<1>(to, from);
     }
   }
 
@@ -108,7 +115,9 @@ class FewCodesFeed {
     int strip = pass.strip + place_.firstStrip(count_), lane = threadIdx.x % 32;
     strips_ = place_.strips(count_);
     turn_ = kTileStrips - strip % kTileStrips;
-    isWhole_ = strips_ == Shape::kWarpStrips && turn_ >= strips_;
+    isEven_ = strips_ % 2 == 0 && turn_ % 2 == 0 && strips_ > 0;
+    second_ = 2 * stripBytes(Shape::kBits);
+    if (turn_ == 2) second_ += static_cast<int64_t>(a_.tiles - 1) * tileBytes(Shape::kBits);
     codes_ = a_.codes + (static_cast<int64_t>(strip / kTileStrips) * a_.tiles + tile_) * tileBytes(Shape::kBits) +
              strip % kTileStrips * stripBytes(Shape::kBits) + lane * 16;
     enterX(pass);
@@ -146,7 +155,8 @@ class FewCodesFeed {
   const Share& share_;
   const FewCodesPlace& place_;
   int unit_, tile_, count_, strips_, turn_, scalesTo_, scaleGroup_, xRows_, xLeft_, xTo_, xFlip_, xStep_;
-  bool isWhole_;
+  int64_t second_;  // bytes from the first two strips to the next
+  bool isEven_;
   const uint8_t *codes_, *scales_;
   const char* x_;
 };
