@@ -9,7 +9,9 @@
 // experts that have rows, which each block finds for itself.
 //
 // Bytes: a row of x is read once for every kWarpStrips · teamWarps strips, the codes once for all rows. On Hopper the
-// kernel begins, and its ring fills with weights, while the one before still runs.
+// kernel begins, and its ring fills with weights, while the one before still runs. Of 4 bits and bf16 a strip of a tile,
+// 1024 codes, takes 44 instructions to become numbers, and with 8, 16, 32 rows 4, 8, 16 products and as many additions
+// of scaled sums; copies, waits and addresses take some 125 a tile.
 #pragma once
 
 #include "cuda/device/alignment.h"
