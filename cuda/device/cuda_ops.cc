@@ -113,7 +113,6 @@ void CudaOps::repack(const Repack& repack, Stream& stream) {
 
 void CudaOps::arrange(QuantizedMatrix& weight, const LinearScratch& scratch, Stream& stream) {
   use();
-  if (traits_.architecture < 90) return;  // the kernels for tiles are Hopper's
   if (launchArrange(weight, scratch, handleOf(stream))) weight.order = CodeOrder::kTiles;
 }
 

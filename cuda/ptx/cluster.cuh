@@ -90,8 +90,16 @@ __device__ __forceinline__ void loadBytes(uint32_t to, const void* from, uint32_
 }
 
 /** The kernels before this one have ended and what they wrote is visible (after a programmatic launch). */
-__device__ __forceinline__ void waitForPredecessors() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+__device__ __forceinline__ void waitForPredecessors() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 /** A kernel launched so may begin; its own wait still lasts until this one has ended. */
-__device__ __forceinline__ void letSuccessorsBegin() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+__device__ __forceinline__ void letSuccessorsBegin() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
 
 }  // namespace octavo::cuda::ptx
