@@ -46,8 +46,10 @@ __global__ void __launch_bounds__(Source::Shape::kThreads, 1)
     uint8_t* const aligned = shared + (1024 - ptx::sharedAddress(shared) % 1024) % 1024;
     if (threadIdx.x == 0) Barriers<Shape>(ptx::sharedAddress(aligned)).init(Source::kArrivals);
     __syncthreads();
-    if (warp < Shape::kWarps) Adder<kType, kDim, kTiles, Source, kFew>{aligned, a.scaleLog2}.run();
-    else if (warp < Shape::kWarps + Shape::kFinishers) Finisher<kType, kDim, kTiles, Source, kFew>{a, aligned}.run();
+    if (warp < Shape::kWarps) {
+      const Scoring scoring{a.scaleLog2, a.variant.cap, a.variant.inverseCap};
+      Adder<kType, kDim, kTiles, Source, kFew>{aligned, scoring, a.cache.hasScales(), {}}.run();
+    } else if (warp < Shape::kWarps + Shape::kFinishers) Finisher<kType, kDim, kTiles, Source, kFew>{a, aligned}.run();
     else if (deals) Dealer<Shape, kDim, kTiles, kFew>(a, aligned).run(drawn);
     else Feed<Source>(a, &map, aligned).run();
   }

@@ -1,8 +1,9 @@
 // The ring in which slices arrive, the two ways to bring them there, and the other places where warps meet.
 #pragma once
 
-#include "cuda/attention/split_schedule.cuh"
-#include "cuda/attention/split_softmax.cuh"
+#include <type_traits>
+
+#include "cuda/attention/split_codes.cuh"
 #include "cuda/ptx/mbarrier.cuh"
 #include "cuda/ptx/tma.cuh"
 #include "ops/attention_scratch.h"
@@ -20,13 +21,17 @@ struct alignas(16) Dealt {
  * that finish what these have made, each with its dims; one deals, and the last one feeds. A stage holds a slice for
  * each of the first.
  */
-template <int kDim, int kTiles, bool kTensor>
+template <int kDim, int kTiles, bool kTensor, DType kCode = DType::kF32>
 struct Shape {
-  using Rows = SliceRows<kDim, kTensor>;
+  static constexpr bool kCoded = isCode(kCode);
+  using Rows = std::conditional_t<kCoded, CodeRows<kDim>, SliceRows<kDim, kTensor>>;
+  static constexpr float kWeightShift = kCoded ? KeyScales::kShift : NoScales::kShift;
   static constexpr int kWarps = kDim <= 128 || kTensor ? 4 : 2;  // slices in a stage
   static constexpr int kFinishers = AttentionScratchLayout::kFinishers;
   static constexpr int kThreads = (kWarps + kFinishers + 2) * 32;
-  static constexpr int kSliceBytes = 2 * Rows::kBytes, kStageBytes = kWarps * kSliceBytes;
+  static constexpr int kSliceBytes = 2 * Rows::kBytes, kScalesAt = kWarps * kSliceBytes;
+  static constexpr int kSliceScaleBytes = 2 * kSliceKeys * static_cast<int>(sizeof(float));
+  static constexpr int kStageBytes = kScalesAt + (kCoded ? 1024 : 0);  // swizzled rows start at a multiple of 1024
   /** A state of a warp on its way to the finishers. */
   static constexpr int kStateBytes = (kDim / 16 + 1) * kTiles * 32 * 16;
   static constexpr int kUnits = 3;  // dealt, and not done
@@ -120,6 +125,7 @@ struct UnitReader {
 template <int kDim, int kTiles>
 struct CopySource {
   static constexpr bool kTensor = false;
+  static constexpr DType kCode = DType::kF32;
   static constexpr int kArrivals = 32;
   using Shape = split::Shape<kDim, kTiles, kTensor>;
 
@@ -153,6 +159,7 @@ struct CopySource {
 template <int kDim, int kTiles>
 struct TensorSource {
   static constexpr bool kTensor = true;
+  static constexpr DType kCode = DType::kF32;
   static constexpr int kArrivals = 1;
   using Shape = split::Shape<kDim, kTiles, kTensor>;
 

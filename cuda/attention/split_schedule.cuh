@@ -11,6 +11,7 @@
 
 #include "cuda/attention/attention.h"
 #include "cuda/attention/cache_layout.cuh"
+#include "cuda/attention/variant.cuh"
 
 namespace octavo::cuda::split {
 
@@ -26,6 +27,7 @@ struct Arguments {
   Heads out, query;
   CacheLayout cache;
   AttentionBatch batch;
+  Variant variant;
   float scaleLog2;     // scale · log2(e): scores are kept in log2
   int32_t window;
   int32_t blockShift;  // log2 of the slices in a cache block

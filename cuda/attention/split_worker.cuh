@@ -23,7 +23,9 @@ struct Adder {
   /** Slices that are added at once: two where registers suffice, for then neither waits for its own products. */
   static constexpr int kStep = kTiles == 1 && Shape::kStages >= 4 ? 2 : 1;
   uint8_t* shared;
-  float scaleLog2;
+  Scoring scoring;
+  bool hasScales;  // in the cache, of codes
+  RowFactors<Shape::kCoded ? kTiles : 1> factors;
   int warp = threadIdx.x / 32;
   uint32_t ring = ptx::sharedAddress(shared) + warp * Shape::kSliceBytes;
   Barriers<Shape> barriers{ptx::sharedAddress(shared)};
@@ -38,6 +40,7 @@ struct Adder {
       if (unit.chunks == 0) return;
       Query query;
       query.load(units.query());
+      if constexpr (Shape::kCoded) factors.template load<kDim>(units.query());
       const int chunkSlices = unit.chunk, endSlice = unit.endSlice(), firstKey = unit.firstKey;
       const Visible keys{unit.first - firstKey, unit.end - firstKey};
       const RowTokens<kFew> tokens{unit.tokens, unit.share};
@@ -96,7 +99,17 @@ struct Adder {
       if (!visible[i].all()) Source::clear(from[i], visible[i]);
       stage.advance();
     }
-    addSlices<kType, kDim, kTiles, kSlices, typename Shape::Rows>(sum, query, from, scaleLog2, visible, tokens);
+    if constexpr (Shape::kCoded) {
+      KeyScales scales[kSlices];
+#pragma unroll
+      for (int i = 0; i < kSlices; ++i) {
+        const uint32_t at = from[i] + Shape::kScalesAt - warp * (Shape::kSliceBytes - Shape::kSliceScaleBytes);
+        if (hasScales) scales[i].template load<Source::kHasKeyScales>(at, visible[i]);
+      }
+      addCodes<Source::kCode, kDim, kTiles>(sum, query, factors, from, scales, scoring, visible, tokens);
+    } else {
+      addSlices<kType, kDim, kTiles, kSlices, typename Shape::Rows>(sum, query, from, scoring, visible, tokens);
+    }
 #pragma unroll
     for (int i = 0; i < kSlices; ++i) arriveAsWarp(empty[i]);
   }

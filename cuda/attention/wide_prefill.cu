@@ -79,8 +79,10 @@ __device__ __forceinline__ void storeRows(const float (&out)[S::kDim / 2], const
                                           const PrefillWork& work, int row) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    float scale = finalScale(softmax, r);
+    const SoftmaxEnd end = endRow(softmax, r, a.variant, work.head);
+    const float scale = end.factor;
     if (row + 8 * r >= work.rows) continue;
+    if (threadIdx.x % 4 == 0) end.store(a.variant, work.first + row + 8 * r, work.head);
     int64_t to = static_cast<int64_t>(work.first + row + 8 * r) * a.out.tokenStride +
                  static_cast<int64_t>(work.head) * S::kDim + threadIdx.x % 4 * 2;
 #pragma unroll
@@ -154,6 +156,7 @@ class Consumer {
     ptx::waitProducts<0>();
     ptx::pinRegisters(scores_);
     releaseKeys();
+    if (a_.variant.cap > 0) capScores(scores_, a_.variant, a_.scaleLog2);
     mask();
     rebase(softmax_, scores_, a_.scaleLog2);
     weigh(softmax_, scores_, a_.scaleLog2);
@@ -174,6 +177,7 @@ class Consumer {
     ptx::waitProducts<1>();
     ptx::pinRegisters(scores_);
     releaseKeys();
+    if (a_.variant.cap > 0) capScores(scores_, a_.variant, a_.scaleLog2);
     if constexpr (kMasks) mask();
     if (__builtin_expect(rises(softmax_, scores_, a_.scaleLog2), 0)) {
       const Correction correction = rebase(softmax_, scores_, a_.scaleLog2);
@@ -299,8 +303,9 @@ void launch(const PagedAttention& attention, const DeviceTraits& traits, cudaStr
       tensorMapOf({cache.data, cache.dtype, rows, S::kDim, S::kDim}, boxTokens),
       attention.out,
       attention.batch,
-      attention.scale * kLog2E,
-      attention.window,
+      Variant(attention.variant, cache, query.heads),
+      Variant::scoreScale(attention.variant, cache, attention.scale),
+      attention.variant.window,
       query.heads / cache.kvHeads,
       query.heads,
       cache.kvHeads,
@@ -332,7 +337,7 @@ bool canPrefillWide(const PagedAttention& attention, const DeviceTraits& traits)
   const KvCacheView& cache = attention.cache;
   const int64_t rows = cache.blocks * cache.layers * 2 * cache.kvHeads * cache.blockSize;
   const bool isMade = cache.headDim == 64 || cache.headDim == 128 || cache.headDim == 256;
-  return traits.architecture >= 90 && canPrefillOnTensorCores(attention) && isMade && rows < int64_t{1} << 31;
+  return traits.architecture >= 90 && !isCode(cache.dtype) && canPrefillOnTensorCores(attention) && isMade && rows < int64_t{1} << 31;
 }
 
 void launchWidePrefill(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/attention/prefill_work.cuh"
+#include "cuda/attention/variant.cuh"
 #include "cuda/device/device_traits.h"
 #include "cuda/ptx/mbarrier.cuh"
 #include "cuda/ptx/tma.cuh"
@@ -17,6 +18,7 @@ struct Arguments {
   CUtensorMap cache;  // [blocks · layers · 2 · kvHeads · blockSize, dim], boxes of boxTokens
   Heads out;
   AttentionBatch batch;
+  Variant variant;
   float scaleLog2;    // scale · log2(e)
   int32_t window, groupSize, heads, kvHeads, blockSize, boxTokens;
   int32_t layer, layers;

@@ -4,6 +4,7 @@
 #include "cuda/device/cuda_check.h"
 #include "cuda/device/floats.cuh"
 #include "cuda/elementwise/elementwise.h"
+#include "cuda/elementwise/rotation.cuh"
 
 namespace octavo::cuda {
 namespace {
@@ -15,11 +16,11 @@ __device__ void rotate(const Heads& heads, int64_t token, const float2* angles) 
   for (int i = threadIdx.x; i < heads.heads * half; i += kThreads) {
     int pair = i % half;
     int64_t low = token * heads.tokenStride + static_cast<int64_t>(i / half) * heads.dim + pair;
-    float2 angle = angles[pair];
     float first = loadFloat(heads.data, heads.dtype, low);
     float second = loadFloat(heads.data, heads.dtype, low + half);
-    storeFloat(heads.data, heads.dtype, low, first * angle.x - second * angle.y);
-    storeFloat(heads.data, heads.dtype, low + half, second * angle.x + first * angle.y);
+    rotatePair(first, second, angles[pair]);
+    storeFloat(heads.data, heads.dtype, low, first);
+    storeFloat(heads.data, heads.dtype, low + half, second);
   }
 }
 
@@ -27,11 +28,8 @@ __global__ void __launch_bounds__(kThreads)
 ropeKernel(Heads query, Heads key, const int32_t* positions, const float* inverseFrequencies, float magnitude) {
   extern __shared__ float2 angles[];  // [dim / 2] cos and sin, times magnitude
   int64_t token = blockIdx.x;
-  float position = static_cast<float>(positions[token]);
   for (int i = threadIdx.x; i < query.dim / 2; i += kThreads) {
-    float sine, cosine;
-    sincosf(position * inverseFrequencies[i], &sine, &cosine);
-    angles[i] = make_float2(cosine * magnitude, sine * magnitude);
+    angles[i] = rotationOf(positions[token], inverseFrequencies[i], magnitude);
   }
   __syncthreads();
   rotate(query, token, angles);

@@ -1,0 +1,83 @@
+// The scales of a tile of keys and values of codes, in shared memory: a column of scores each.
+#pragma once
+
+#include "cuda/attention/prefill_softmax.cuh"
+#include "cuda/attention/prefill_work.cuh"
+#include "cuda/ptx/code_numbers.cuh"
+#include "cuda/ptx/shared_memory.cuh"
+
+namespace octavo::cuda {
+
+/**
+ * A key's scale multiplies its scores; a value's is in the exponent of its weight, and not in the sum: so weights fit 16
+ * bits whatever the scales. Those of keys that nobody sees are 1.
+ */
+template <int kKeys>
+struct TileScales {
+  static constexpr int kBytes = 3 * kKeys * static_cast<int>(sizeof(float));
+  static constexpr float kLeastScale = 0x1p-64f;  // where it is less all values are as good as 0
+  float key[kKeys], log[kKeys], inverse[kKeys];
+
+  /** By kKeys threads of a block. `starts`: negative where nobody sees a run of 16 keys; `rows`: keys that are there. */
+  __device__ __forceinline__ void load(const CacheLayout& cache, const AttentionBatch& batch, const PrefillWork& work,
+                                       int tile, const int64_t* starts, int rows, int groupSize) {
+    const int at = static_cast<int>(threadIdx.x);
+    if (at >= kKeys) return;
+    float ofKey = 1, ofValue = 1;
+    if (at < rows && starts[at / 16] >= 0) {
+      const int token = tile * kKeys + at, head = work.head / groupSize;
+      const int64_t block = work.blockAt(batch, token / cache.blockSize);
+      ofKey = *cache.scale(block, 0, head, token % cache.blockSize);
+      ofValue = *cache.scale(block, 1, head, token % cache.blockSize);
+    }
+    put(at, ofKey, ofValue);
+  }
+  __device__ __forceinline__ void put(int at, float ofKey, float ofValue) {
+    const float scale = ofValue < kLeastScale ? kLeastScale : ofValue;
+    key[at] = ofKey;
+    log[at] = __log2f(scale);
+    inverse[at] = __frcp_rn(scale);
+  }
+
+  template <int kCount>
+  __device__ __forceinline__ void multiplyKeys(float (&scores)[kCount]) const {
+#pragma unroll
+    for (int i = 0; i < kCount; i += 4) {
+      const float2 factors = pairOf(key, i);
+#pragma unroll
+      for (int r = 0; r < 4; ++r) scores[i + r] *= r % 2 == 0 ? factors.x : factors.y;
+    }
+  }
+  /** To scores that are multiplied by scaleLog2 later. */
+  template <int kCount>
+  __device__ __forceinline__ void addLogs(float (&scores)[kCount], float scaleLog2) const {
+    const float back = 1.0f / scaleLog2;
+#pragma unroll
+    for (int i = 0; i < kCount; i += 4) {
+      const float2 logs = pairOf(log, i);
+#pragma unroll
+      for (int r = 0; r < 4; ++r) scores[i + r] = fmaf(r % 2 == 0 ? logs.x : logs.y, back, scores[i + r]);
+    }
+  }
+  /** weigh of the softmax: the sum is of weights without the scales of values. */
+  template <int kCount>
+  __device__ __forceinline__ void weigh(Softmax& softmax, float (&scores)[kCount], float scaleLog2) const {
+#pragma unroll
+    for (int i = 0; i < kCount; i += 4) {
+      const float2 inverses = pairOf(inverse, i);
+#pragma unroll
+      for (int r = 0; r < 4; ++r) {
+        scores[i + r] = ptx::exp2Approximate(fmaf(scores[i + r], scaleLog2, -softmax.base[r / 2]));
+        softmax.sum[r / 2] = fmaf(scores[i + r], r % 2 == 0 ? inverses.x : inverses.y, softmax.sum[r / 2]);
+      }
+    }
+  }
+
+ private:
+  /** Of the columns of values i and i + 1 of the lane. */
+  static __device__ __forceinline__ float2 pairOf(const float (&of)[kKeys], int i) {
+    return *reinterpret_cast<const float2*>(of + i / 4 * 8 + threadIdx.x % 4 * 2);
+  }
+};
+
+}  // namespace octavo::cuda
