@@ -284,7 +284,9 @@ __global__ void __launch_bounds__(Shape<kDim>::kThreads, Shape<kDim>::kBlocks)
       if constexpr (isCode(kCode)) {
         copyCodes<kCode, kType, kDim>(to, from, a, of, rows);
         // With the values: by then the scores of the tile before have met theirs.
-        if (plane == 1 && hasScales) scales->load(a.cache, a.batch, work, tile, of, rows, a.groupSize);
+        if (plane == 1 && hasScales && threadIdx.x < kKeys) {
+          scales->load(a.cache, a.batch, work, tile, static_cast<int>(threadIdx.x), a.window, a.groupSize);
+        }
       } else {
         copyTile<kDim>(to, from, a, of, rows);
       }

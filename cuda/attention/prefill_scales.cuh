@@ -14,29 +14,23 @@ namespace octavo::cuda {
  */
 template <int kKeys>
 struct TileScales {
-  static constexpr int kBytes = 3 * kKeys * static_cast<int>(sizeof(float));
+  static constexpr int kBytes = 2 * kKeys * static_cast<int>(sizeof(float));
   static constexpr float kLeastScale = 0x1p-64f;  // where it is less all values are as good as 0
-  float key[kKeys], log[kKeys], inverse[kKeys];
+  float key[kKeys], log[kKeys];
 
-  /** By kKeys threads of a block. `starts`: negative where nobody sees a run of 16 keys; `rows`: keys that are there. */
+  /** Of key `at` of a tile. */
   __device__ __forceinline__ void load(const CacheLayout& cache, const AttentionBatch& batch, const PrefillWork& work,
-                                       int tile, const int64_t* starts, int rows, int groupSize) {
-    const int at = static_cast<int>(threadIdx.x);
-    if (at >= kKeys) return;
+                                       int tile, int at, int window, int groupSize) {
+    const int token = tile * kKeys + at, head = work.head / groupSize;
     float ofKey = 1, ofValue = 1;
-    if (at < rows && starts[at / 16] >= 0) {
-      const int token = tile * kKeys + at, head = work.head / groupSize;
+    if (token < work.endKey() && work.seesBefore(token / 16 * 16 + 16, window)) {
       const int64_t block = work.blockAt(batch, token / cache.blockSize);
       ofKey = *cache.scale(block, 0, head, token % cache.blockSize);
       ofValue = *cache.scale(block, 1, head, token % cache.blockSize);
     }
-    put(at, ofKey, ofValue);
-  }
-  __device__ __forceinline__ void put(int at, float ofKey, float ofValue) {
     const float scale = ofValue < kLeastScale ? kLeastScale : ofValue;
     key[at] = ofKey;
     log[at] = __log2f(scale);
-    inverse[at] = __frcp_rn(scale);
   }
 
   template <int kCount>
@@ -64,11 +58,12 @@ struct TileScales {
   __device__ __forceinline__ void weigh(Softmax& softmax, float (&scores)[kCount], float scaleLog2) const {
 #pragma unroll
     for (int i = 0; i < kCount; i += 4) {
-      const float2 inverses = pairOf(inverse, i);
+      const float2 logs = pairOf(log, i);
+      const float inverses[2] = {ptx::exp2Approximate(-logs.x), ptx::exp2Approximate(-logs.y)};
 #pragma unroll
       for (int r = 0; r < 4; ++r) {
         scores[i + r] = ptx::exp2Approximate(fmaf(scores[i + r], scaleLog2, -softmax.base[r / 2]));
-        softmax.sum[r / 2] = fmaf(scores[i + r], r % 2 == 0 ? inverses.x : inverses.y, softmax.sum[r / 2]);
+        softmax.sum[r / 2] = fmaf(scores[i + r], inverses[r % 2], softmax.sum[r / 2]);
       }
     }
   }

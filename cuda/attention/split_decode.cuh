@@ -41,15 +41,15 @@ __global__ void __launch_bounds__(Source::Shape::kThreads, 1)
     extern __shared__ uint8_t shared[];
     using Shape = typename Source::Shape;
     const int warp = static_cast<int>(threadIdx.x / 32);
-    const bool deals = warp == Shape::kWarps + Shape::kFinishers;
+    const bool deals = warp == Shape::kAdders + Shape::kFinishers;
     const int drawn = deals && threadIdx.x % 32 == 0 ? atomicAdd(a.ticket, 1) : 0;
     uint8_t* const aligned = shared + (1024 - ptx::sharedAddress(shared) % 1024) % 1024;
     if (threadIdx.x == 0) Barriers<Shape>(ptx::sharedAddress(aligned)).init(Source::kArrivals);
     __syncthreads();
-    if (warp < Shape::kWarps) {
+    if (warp < Shape::kAdders) {
       const Scoring scoring{a.scaleLog2, a.variant.cap, a.variant.inverseCap};
       Adder<kType, kDim, kTiles, Source, kFew>{aligned, scoring, a.cache.hasScales(), {}}.run();
-    } else if (warp < Shape::kWarps + Shape::kFinishers) Finisher<kType, kDim, kTiles, Source, kFew>{a, aligned}.run();
+    } else if (warp < Shape::kAdders + Shape::kFinishers) Finisher<kType, kDim, kTiles, Source, kFew>{a, aligned}.run();
     else if (deals) Dealer<Shape, kDim, kTiles, kFew>(a, aligned).run(drawn);
     else Feed<Source>(a, &map, aligned).run();
   }

@@ -61,14 +61,16 @@ struct Share {
   float maximum[2], sum[2];
   float4 values[kMine];
 
-  static __device__ __forceinline__ int finisher() { return static_cast<int>(threadIdx.x / 32) - kWarps; }
+  static __device__ __forceinline__ int finisher() { return static_cast<int>(threadIdx.x / 32) - Shape::kAdders; }
   static __device__ __forceinline__ int sixteen(int i) { return finisher() + i * kFinishers; }
   static __device__ __forceinline__ bool has(int i) { return kSixteens % kFinishers == 0 || sixteen(i) < kSixteens; }
 
   /** Folds a tile of the states of all warps, in their order. `states`: of warp 0, at this lane. */
   template <int kTiles>
   __device__ __forceinline__ void collect(const float4* states, int tile) {
-    constexpr int kState = (kSixteens + 1) * kTiles * 32;
+    constexpr int kState = (kSixteens + 1) * kTiles * 32, kTogether = Shape::kWarpTiles;
+    states += tile / kTogether * (kSixteens + 1) * kTogether * 32;
+    tile %= kTogether;
     float4 heads[kWarps];
     float weight[kWarps][2], most[2] = {-INFINITY, -INFINITY};
 #pragma unroll
@@ -94,7 +96,7 @@ struct Share {
       if (!has(i)) continue;
 #pragma unroll
       for (int w = 0; w < kWarps; ++w) {
-        addScaled(values[i], states[w * kState + (kTiles + sixteen(i) * kTiles + tile) * 32], weight[w]);
+        addScaled(values[i], states[w * kState + (kTogether + sixteen(i) * kTogether + tile) * 32], weight[w]);
       }
     }
   }

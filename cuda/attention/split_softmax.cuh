@@ -96,13 +96,14 @@ struct Visible {
 template <bool kFew>
 struct RowTokens {
   int count, share;
+  int first;  // row of the warp
   /** Whether every row sees all of the slice. */
   __device__ __forceinline__ bool seeAll(const Visible& visible) const {
     int later = kFew ? count - 1 : 0;
     return visible.first + later <= 0 && visible.end - later >= 16;
   }
   __device__ __forceinline__ bool sees(const Visible& visible, int row, int key) const {
-    int token = kFew ? min(row / share, count - 1) : 0, later = kFew ? count - 1 - token : 0;
+    int token = kFew ? min((first + row) / share, count - 1) : 0, later = kFew ? count - 1 - token : 0;
     return key >= visible.first + token && key < visible.end - later;
   }
 };
