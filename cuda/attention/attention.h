@@ -36,8 +36,8 @@ void launchCopyBlocks(const BlockCopies& copies, cudaStream_t stream);
 void launchPagedAttention(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream);
 
 /**
- * True where the split decode kernel applies: one 16-bit dtype, or a query of 16 bits over codes on Hopper; a head dim it
- * is made for, alignment, and a scratch whose limits hold the batch.
+ * True where the split decode kernel applies: one 16-bit dtype, or a query of 16 bits over codes on Hopper; a head dim
+ * it is made for, alignment, and a scratch whose limits hold the batch.
  */
 bool canSplitDecode(const PagedAttention& attention, const DeviceTraits& traits);
 

@@ -1,4 +1,4 @@
-// Strides of one layer in the paged cache [block][layer][k|v][kvHead][token][dim], in elements, and where its scales lie.
+// Strides of one layer in the paged cache [block][layer][k|v][kvHead][token][dim], in elements, and where scales lie.
 #pragma once
 
 #include <cstdint>

@@ -39,7 +39,9 @@ __device__ __forceinline__ float int8Scale(const float (&values)[kCount]) {
     largest = fmaxf(largest, fabsf(values[i]));
   }
 #pragma unroll
-  for (int offset = 16; offset > 0; offset >>= 1) largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
+  for (int offset = 16; offset > 0; offset >>= 1) {
+    largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
+  }
   return __all_sync(0xffffffffu, isNumber) ? __fdiv_rn(largest, 127.0f) : __uint_as_float(0x7fc00000u);
 }
 

@@ -1,6 +1,6 @@
 // Whole blocks of a cache to other places, many in one launch: their numbers travel as an argument of the kernel, for
-// the caller's list need not outlive the call. A copy of whole vectors has eight of 16 bytes a thread under way, which is
-// what a card's memory needs; the limit is bytes read and written, 2 · blockBytes each.
+// the caller's list need not outlive the call. A copy of whole vectors has eight of 16 bytes a thread under way, as a
+// card's memory wants it; the limit is bytes read and written, 2 · blockBytes each.
 #include <algorithm>
 #include <limits>
 

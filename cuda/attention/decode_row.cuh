@@ -5,7 +5,7 @@
 
 #include "cuda/attention/cache_layout.cuh"
 #include "cuda/device/floats.cuh"
-#include "cuda/ptx/code_numbers.cuh"
+#include "cuda/attention/code_pairs.cuh"
 
 namespace octavo::cuda::decode {
 
@@ -51,8 +51,8 @@ struct Row {
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         uint32_t low, high;
-        if (dtype == DType::kI8) ptx::widenInt8<DType::kF16>(bits.words[i], low, high);
-        else ptx::widenE4m3<DType::kF16>(bits.words[i], low, high);
+        if (dtype == DType::kI8) widenInt8<DType::kF16>(bits.words[i], low, high);
+        else widenE4m3<DType::kF16>(bits.words[i], low, high);
         unpackF16(low, values[4 * i], values[4 * i + 1]);
         unpackF16(high, values[4 * i + 2], values[4 * i + 3]);
       }

@@ -20,7 +20,7 @@ void launchPrefillAttention(const PagedAttention& attention, cudaStream_t stream
                              attention.query,
                              CacheLayout(cache, attention.layer),
                              attention.batch,
-                             Variant(attention.variant, cache, attention.query.heads),
+                             prefillVariant(attention),
                              Variant::scoreScale(attention.variant, cache, attention.scale),
                              attention.variant.window,
                              attention.query.heads / cache.kvHeads,

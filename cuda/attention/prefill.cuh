@@ -122,8 +122,8 @@ __device__ __forceinline__ void copyCodes(uint32_t to, const uint8_t* from, cons
 #pragma unroll
   for (int i = 0; i < kEach; ++i) {
     uint32_t words[4];
-    ptx::widenCodes<kCode, kType>(codes[i].x, words[0], words[1]);
-    ptx::widenCodes<kCode, kType>(codes[i].y, words[2], words[3]);
+    widenCodes<kCode, kType>(codes[i].x, words[0], words[1]);
+    widenCodes<kCode, kType>(codes[i].y, words[2], words[3]);
     ptx::storeFourWords(to + swizzled<kDim>(first + i * kPass, chunk), words[0], words[1], words[2], words[3]);
   }
 }

@@ -1,9 +1,10 @@
 // The scales of a tile of keys and values of codes, in shared memory: a column of scores each.
 #pragma once
 
+#include "cuda/attention/attention.h"
+#include "cuda/attention/code_pairs.cuh"
 #include "cuda/attention/prefill_softmax.cuh"
 #include "cuda/attention/prefill_work.cuh"
-#include "cuda/ptx/code_numbers.cuh"
 #include "cuda/ptx/shared_memory.cuh"
 
 namespace octavo::cuda {
@@ -16,6 +17,8 @@ template <int kKeys>
 struct TileScales {
   static constexpr int kBytes = 2 * kKeys * static_cast<int>(sizeof(float));
   static constexpr float kLeastScale = 0x1p-64f;  // where it is less all values are as good as 0
+  /** So much is added to all logarithms: scores of which all are negative would rebase at every tile (see rises). */
+  static constexpr float kLift = 16, kDrop = 0x1p-16f;
   float key[kKeys], log[kKeys];
 
   /** Of key `at` of a tile. */
@@ -30,7 +33,7 @@ struct TileScales {
     }
     const float scale = ofValue < kLeastScale ? kLeastScale : ofValue;
     key[at] = ofKey;
-    log[at] = __log2f(scale);
+    log[at] = ptx::log2Approximate(scale) + kLift;
   }
 
   template <int kCount>
@@ -74,5 +77,13 @@ struct TileScales {
     return *reinterpret_cast<const float2*>(of + i / 4 * 8 + threadIdx.x % 4 * 2);
   }
 };
+
+/** Outputs drop by what logarithms were lifted. */
+inline Variant prefillVariant(const PagedAttention& attention) {
+  Variant variant(attention.variant, attention.cache, attention.query.heads);
+  const KvScaling scaling = attention.cache.scaling;
+  if (scaling == KvScaling::kHead || scaling == KvScaling::kToken) variant.valueScale *= TileScales<16>::kDrop;
+  return variant;
+}
 
 }  // namespace octavo::cuda

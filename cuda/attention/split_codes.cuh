@@ -11,8 +11,8 @@
 // memory brings 19.
 #pragma once
 
+#include "cuda/attention/code_pairs.cuh"
 #include "cuda/attention/split_query.cuh"
-#include "cuda/ptx/code_numbers.cuh"
 #include "cuda/ptx/shared_memory.cuh"
 
 namespace octavo::cuda::split {
@@ -130,7 +130,7 @@ struct KeyScales {
       const float value = ptx::loadShared(from + 64 + offset);
       key[half] = isSeen ? ptx::loadShared(from + offset) : 0.0f;
       const float scale = !isSeen ? 1.0f : value < kLeastScale ? kLeastScale : value;
-      log[half] = __log2f(scale);
+      log[half] = ptx::log2Approximate(scale);
       inverse[half] = __frcp_rn(scale);
     }
   }
@@ -154,8 +154,8 @@ __device__ __forceinline__ void scoreCodes(float (&scores)[kTiles][4], const Que
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       uint32_t k[4], q[kTiles][2];
-      ptx::widenCodes<kCode, DType::kF16>(codes[2 * half], k[0], k[2]);
-      ptx::widenCodes<kCode, DType::kF16>(codes[2 * half + 1], k[1], k[3]);
+      widenCodes<kCode, DType::kF16>(codes[2 * half], k[0], k[2]);
+      widenCodes<kCode, DType::kF16>(codes[2 * half + 1], k[1], k[3]);
       query.get(q, step * 2 + half);
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
@@ -209,8 +209,8 @@ __device__ __forceinline__ void addCodes(State<kDim, kTiles>& state, const Query
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         uint32_t v[4];
-        ptx::widenCrosswise<kCode, DType::kF16>(codes[2 * half], v[0], v[1]);
-        ptx::widenCrosswise<kCode, DType::kF16>(codes[2 * half + 1], v[2], v[3]);
+        widenCrosswise<kCode, DType::kF16>(codes[2 * half], v[0], v[1]);
+        widenCrosswise<kCode, DType::kF16>(codes[2 * half + 1], v[2], v[3]);
 #pragma unroll
         for (int tile = 0; tile < kTiles; ++tile) {
           ptx::multiplyAdd<DType::kF16>(state.values[step * 2 + half][tile], v, rounded[tile][0], rounded[tile][1]);

@@ -27,7 +27,9 @@ bool fitsLine(const PagedAttention& attention, const AttentionScratchLayout& lay
 }
 
 /** Whether every even element of a head is the first of an aligned pair. */
-bool isPaired(const Heads& heads) { return reinterpret_cast<uintptr_t>(heads.data) % 4 == 0 && heads.tokenStride % 2 == 0; }
+bool isPaired(const Heads& heads) {
+  return reinterpret_cast<uintptr_t>(heads.data) % 4 == 0 && heads.tokenStride % 2 == 0;
+}
 
 /** The launch for a cache's dtype. */
 auto launchFor(DType dtype, bool few) {

@@ -17,8 +17,9 @@ struct Variant {
   int32_t heads;          // of the query
 
   Variant(const AttentionVariant& variant, const KvCacheView& cache, int32_t heads)
-      : cap(variant.softCap * kLog2E), inverseCap(cap > 0 ? 1 / cap : 0.0f), sinks(variant.sinks), logSumExp(variant.logSumExp),
-        valueScale(cache.scaling == KvScaling::kTensor ? variant.valueScale : 1.0f), heads(heads) {}
+      : cap(variant.softCap * kLog2E), inverseCap(cap > 0 ? 1 / cap : 0.0f), sinks(variant.sinks),
+        logSumExp(variant.logSumExp), valueScale(cache.scaling == KvScaling::kTensor ? variant.valueScale : 1.0f),
+        heads(heads) {}
 
   /** What scores are multiplied by before they are in log2 units: with the scale of all keys. */
   static float scoreScale(const AttentionVariant& variant, const KvCacheView& cache, float scale) {

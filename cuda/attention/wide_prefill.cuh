@@ -319,7 +319,7 @@ void launch(const PagedAttention& attention, const DeviceTraits& traits, cudaStr
       CacheLayout(cache, attention.layer),
       attention.out,
       attention.batch,
-      Variant(attention.variant, cache, query.heads),
+      prefillVariant(attention),
       Variant::scoreScale(attention.variant, cache, attention.scale),
       attention.variant.window,
       query.heads / cache.kvHeads,

@@ -79,8 +79,8 @@ class CodeFeed {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       uint32_t pairs[4];
-      ptx::widenCodes<S::kCode, S::kType>(words[2 * half], pairs[0], pairs[1]);
-      ptx::widenCodes<S::kCode, S::kType>(words[2 * half + 1], pairs[2], pairs[3]);
+      widenCodes<S::kCode, S::kType>(words[2 * half], pairs[0], pairs[1]);
+      widenCodes<S::kCode, S::kType>(words[2 * half + 1], pairs[2], pairs[3]);
       const uint32_t at = line + (((chunk_ % 4 * 2 + half) ^ (row & 7)) << 4);
       ptx::storeFourWords(at, pairs[0], pairs[1], pairs[2], pairs[3]);
     }

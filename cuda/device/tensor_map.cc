@@ -76,7 +76,8 @@ CUtensorMap encodeCodes(const KvCacheView& cache, int boxTokens) {
                     {kColumns, tokens / shared, boxes, static_cast<cuuint64_t>(cache.layers) * 2,
                      static_cast<cuuint64_t>(cache.blocks)},
                     {dim * shared, kColumns, tokens * dim, cache.blockBytes()},
-                    {static_cast<cuuint32_t>(kColumns), static_cast<cuuint32_t>(boxTokens) / static_cast<cuuint32_t>(shared),
+                    {static_cast<cuuint32_t>(kColumns),
+                     static_cast<cuuint32_t>(boxTokens) / static_cast<cuuint32_t>(shared),
                      static_cast<cuuint32_t>(boxes), 2, 1}});
 }
 

@@ -192,11 +192,18 @@ function alignedVariantCase(given: Partial<VariantShape>): OpCase {
   })
 }
 
-function fillCoded(
+/** Keys and values of every sequence as codes, in layer 1 of 2. */
+export function fillCoded(
   scope: Scope,
-  { coding, dtype, dim, kvHeads, blockSize }: VariantShape & { coding: Coding },
+  {
+    coding,
+    dtype,
+    dim,
+    kvHeads,
+    blockSize,
+  }: Pick<VariantShape, 'dtype' | 'dim' | 'kvHeads' | 'blockSize'> & { coding: Coding },
   pages: Pages,
-  tensors: readonly Tensors[],
+  tensors: readonly Pick<Tensors, 'keys' | 'values' | 'contextLength'>[],
   options: object,
 ): KvCacheArgument {
   const layout = { ...coding, blocks: pages.blocks, layers: 2, kvHeads, blockSize, headDim: dim }

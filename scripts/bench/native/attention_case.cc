@@ -77,11 +77,8 @@ void addCodes(std::vector<AttentionCase>& cases) {
     const Lengths many(64, 4096);
     cases.push_back(coded(decode(begin + "64x4096", Figure::kBandwidth, kEight, 32, many), type));
     cases.push_back(coded(decode(begin + "256 ragged 256-8192", Figure::kBandwidth, kEight, 32, ragged()), type));
-    cases.push_back(coded(decode(begin + "d64 64x4096", Figure::kBandwidth, {32, 8, 64}, 32, many), type));
-    cases.push_back(coded(decode(begin + "d256 16q/8kv 64x4096", Figure::kBandwidth, {16, 8, 256}, 32, many), type));
-    cases.push_back(coded(decode(begin + "query length 4, 64x4096", Figure::kBandwidth, kEight, 32, many, 4), type));
-    cases.push_back(coded(prefill(std::string("prefill ") + name + " KV 64q/8kv 8k", Figure::kRate, kSeventy, 8192, 8192),
-                          type));
+    const std::string prompt = std::string("prefill ") + name + " KV 64q/8kv 8k";
+    cases.push_back(coded(prefill(prompt, Figure::kRate, kSeventy, 8192, 8192), type));
   }
 }
 

@@ -54,8 +54,8 @@ double rowError(const std::vector<uint16_t>& found, const double* reference) {
 
 double attentionError(const AttentionCase&, const PagedBatch& batch, int32_t layer, cudaStream_t stream) {
   const cuda::PagedAttention a = batch.attention(layer);
-  return referenceError(Paged{a.out, a.query, cuda::CacheLayout(a.cache, a.layer), a.batch, a.scale}, batch.queryStart(), batch.out(),
-                        stream);
+  const Paged source{a.out, a.query, cuda::CacheLayout(a.cache, a.layer), a.batch, a.scale};
+  return referenceError(source, batch.queryStart(), batch.out(), stream);
 }
 
 }  // namespace octavo::bench

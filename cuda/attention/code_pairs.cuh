@@ -1,4 +1,4 @@
-// Codes of 8 bits to pairs of 16-bit floats, exact, by instructions on four at once (PTX ISA, "cvt", "prmt", "lop3").
+// Codes of 8 bits to pairs of 16-bit floats, exact: four at a time, in the registers that products take them from.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -9,19 +9,18 @@
 #include "base/dtype.h"
 #include "cuda/ptx/numbers.cuh"
 
-namespace octavo::cuda::ptx {
+namespace octavo::cuda {
 
 /** e4m3 in the lower half of a word to fp16; NaN stays NaN. */
 __device__ __forceinline__ uint32_t e4m3Pair(uint32_t codes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
-  uint32_t pair;
-  asm("{\n.reg .b16 low, high;\nmov.b32 {low, high}, %1;\ncvt.rn.f16x2.e4m3x2 %0, low;\n}" : "=r"(pair) : "r"(codes));
-  return pair;
+  return ptx::e4m3Pair(codes);
 #else
   // fp16 has three bits of fraction and an exponent that is 8 higher; what is all ones is no number.
   const uint32_t placed = __byte_perm(codes, 0, 0x1404), magnitude = placed & 0x7f007f00u;
-  const uint32_t pair = fusedPair<DType::kF16>((placed & 0x80008000u) | magnitude >> 1, 0x5c005c00u, 0x80008000u);
-  return pair | __vcmpeq2(magnitude, 0x7f007f00u);
+  const uint32_t pair = ptx::fusedPair<DType::kF16>((placed & 0x80008000u) | magnitude >> 1, 0x5c005c00u, 0x80008000u);
+  const uint32_t areNumbers = ((magnitude ^ 0x7f007f00u) + 0x7fff7fffu) & 0x80008000u;
+  return pair | (areNumbers >> 15 ^ 0x00010001u) * 0xffffu;
 #endif
 }
 
@@ -47,12 +46,12 @@ template <DType kType>
 __device__ __forceinline__ uint32_t int8Pair(uint32_t codes, uint32_t selector) {
   if constexpr (kType == DType::kF16) {
     // 1024 + code + 128, less 1152; `codes` are biased already.
-    return fusedPair<DType::kF16>(__byte_perm(codes, 0x64646464u, selector), 0x3c003c00u, 0xe480e480u);
+    return ptx::fusedPair<DType::kF16>(__byte_perm(codes, 0x64646464u, selector), 0x3c003c00u, 0xe480e480u);
   } else {
     // The fraction has seven bits: 128 + the lower ones, less 128 or, of a negative code, 256.
     const uint32_t placed = __byte_perm(codes, 0, selector);
-    return fusedPair<DType::kBF16>(andOr(placed, 0x007f007fu, 0x43004300u), 0x3f803f80u,
-                                   andOr(placed, 0x00800080u, 0xc300c300u));
+    return ptx::fusedPair<DType::kBF16>(ptx::andOr(placed, 0x007f007fu, 0x43004300u), 0x3f803f80u,
+                                   ptx::andOr(placed, 0x00800080u, 0xc300c300u));
   }
 }
 
@@ -84,4 +83,4 @@ __device__ __forceinline__ void widenCrosswise(uint32_t codes, uint32_t& low, ui
   else widenInt8Crosswise<kType>(codes, low, high);
 }
 
-}  // namespace octavo::cuda::ptx
+}  // namespace octavo::cuda
