@@ -7,6 +7,7 @@
 #include "cuda/device/alignment.h"
 #include "cuda/device/cuda_check.h"
 #include "cuda/device/reduce.cuh"
+#include "cuda/elementwise/norm.cuh"
 #include "cuda/elementwise/rotation.cuh"
 
 namespace octavo::cuda {
@@ -57,9 +58,9 @@ struct HeadRow {
     for (int i = 0; i < kPairs; ++i) {
       const int pair = i * 32 + lane;
       if (pair >= half) continue;
-      rotatePair(values[2 * i], values[2 * i + 1], angles[pair]);
-      values[2 * i] = roundTo(heads.dtype, values[2 * i]);
-      values[2 * i + 1] = roundTo(heads.dtype, values[2 * i + 1]);
+      const float2 turned = rotated(values[2 * i], values[2 * i + 1], angles[pair]);
+      values[2 * i] = roundTo(heads.dtype, turned.x);
+      values[2 * i + 1] = roundTo(heads.dtype, turned.y);
     }
   }
   __device__ __forceinline__ void store() const {
@@ -75,7 +76,7 @@ ropeWriteKernel(const __grid_constant__ CacheLayout cache, const __grid_constant
   __shared__ float2 angles[kMostHeadDim / 2];
   const int64_t token = blockIdx.x / shares;
   for (int i = threadIdx.x; i < step.query.dim / 2; i += kThreads) {
-    angles[i] = rotationOf(step.positions[token], step.inverseFrequencies[i], step.magnitude);
+    angles[i] = rotationOf(static_cast<float>(step.positions[token]), step.inverseFrequencies[i], step.magnitude);
   }
   __syncthreads();
   const int row = static_cast<int>(blockIdx.x % shares) * kWarps + static_cast<int>(threadIdx.x / 32);

@@ -6,7 +6,7 @@
 #include "cuda/device/floats.cuh"
 #include "cuda/device/reduce.cuh"
 #include "cuda/elementwise/elementwise.h"
-#include "cuda/elementwise/rotation.cuh"
+#include "cuda/elementwise/norm.cuh"
 
 namespace octavo::cuda {
 namespace {

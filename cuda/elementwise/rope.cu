@@ -1,6 +1,5 @@
-// Rotary position embedding (Su et al. 2021), half-split pairs. A block takes one token: the angles are
-// computed once, with the accurate sine and cosine (an angle may be 131072 radians and more), and shared
-// by all heads of q and k.
+// Rotary position embedding (Su et al. 2021), half-split pairs. A block takes one token: the angles are computed once and
+// shared by all heads of q and k.
 #include "cuda/device/cuda_check.h"
 #include "cuda/device/floats.cuh"
 #include "cuda/elementwise/elementwise.h"
@@ -16,11 +15,10 @@ __device__ void rotate(const Heads& heads, int64_t token, const float2* angles) 
   for (int i = threadIdx.x; i < heads.heads * half; i += kThreads) {
     int pair = i % half;
     int64_t low = token * heads.tokenStride + static_cast<int64_t>(i / half) * heads.dim + pair;
-    float first = loadFloat(heads.data, heads.dtype, low);
-    float second = loadFloat(heads.data, heads.dtype, low + half);
-    rotatePair(first, second, angles[pair]);
-    storeFloat(heads.data, heads.dtype, low, first);
-    storeFloat(heads.data, heads.dtype, low + half, second);
+    float2 turned = rotated(loadFloat(heads.data, heads.dtype, low), loadFloat(heads.data, heads.dtype, low + half),
+                            angles[pair]);
+    storeFloat(heads.data, heads.dtype, low, turned.x);
+    storeFloat(heads.data, heads.dtype, low + half, turned.y);
   }
 }
 
@@ -28,8 +26,9 @@ __global__ void __launch_bounds__(kThreads)
 ropeKernel(Heads query, Heads key, const int32_t* positions, const float* inverseFrequencies, float magnitude) {
   extern __shared__ float2 angles[];  // [dim / 2] cos and sin, times magnitude
   int64_t token = blockIdx.x;
+  float position = static_cast<float>(positions[token]);
   for (int i = threadIdx.x; i < query.dim / 2; i += kThreads) {
-    angles[i] = rotationOf(positions[token], inverseFrequencies[i], magnitude);
+    angles[i] = rotationOf(position, inverseFrequencies[i], magnitude);
   }
   __syncthreads();
   rotate(query, token, angles);
