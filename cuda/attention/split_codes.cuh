@@ -1,14 +1,13 @@
 // Codes of a cache in the products of decodes: how they become fragments, and where their scales go.
 //
-// Products are of fp16 whatever the query, which is brought to fp16 by a power of two a row: codes and 8 bits of a query
-// are exact in it, and there is one kernel for both dtypes. A word of codes of a key is four neighbouring dims, two pairs
-// of a step of 16: the query's dims lie in the same order (CodedQueryCopy). A word of transposed values is two
-// dims of two keys: dims 2 i and 2 i + 1 stand in the rows i and i + 8 of the product.
+// Products are of fp16 whatever the query, which is brought to fp16 by a power of two a row: codes and 8 bits of a
+// query are exact in it, and there is one kernel for both dtypes. A word of codes of a key is four neighbouring dims,
+// two pairs of a step of 16: the query's dims lie in the same order (CodedQueryCopy). A word of transposed values is
+// two dims of two keys: dims 2 i and 2 i + 1 stand in the rows i and i + 8 of the product.
 //
-// A lane turns 128 codes of a slice of dim 128 to fragments by 64 conversions (int8: 80 and 64 byte permutes) and 16
-// more permutes for values of e4m3, beside 8 loads of matrices, 16 products and about 50 instructions of the softmax a
-// slice: some 160 (250) for the warp's 4 KiB. A multiprocessor issues 4 a clock, that is 100 (66) bytes a clock where
-// memory brings 19.
+// A lane turns 128 codes of a slice of dim 128 to fragments by 64 conversions and 16 byte permutes (int8: 160
+// instructions), beside 8 loads of matrices, 16 products and about 50 instructions of the softmax: some 160 (240) for
+// the warp's 4 KiB. A multiprocessor issues 4 a clock: 100 (68) bytes a clock, where memory brings 19.
 #pragma once
 
 #include "cuda/attention/code_pairs.cuh"
@@ -35,11 +34,15 @@ struct CodeRows {
   }
 };
 
-/** All rows of fp16 on their way to shared memory, by a warp; each row's factor lies after its dims. */
+/**
+ * All rows on their way to shared memory, by a warp, where they are of fp16; each row's factor lies after its dims. They
+ * are converted one by one as they are stored: of 32 rows a lane has registers for little else.
+ */
 template <int kDim, int kTiles, bool kFew>
 class CodedQueryCopy {
  public:
-  __device__ __forceinline__ CodedQueryCopy(const Arguments& a, const Unit& unit) {
+  __device__ __forceinline__ CodedQueryCopy(const Arguments& a, const Unit& unit)
+      : isBf16_(a.query.dtype == DType::kBF16), scaleLog2_(a.scaleLog2) {
     const uint16_t* from = static_cast<const uint16_t*>(a.query.data);
     const int count = unit.share * unit.tokens;
 #pragma unroll
@@ -49,19 +52,12 @@ class CodedQueryCopy {
       if (row >= count) continue;
       words_[i] = *reinterpret_cast<const uint4*>(from + rowStart<kFew>(a.query, unit, row) + chunk * 8);
     }
-#pragma unroll
-    for (int i = 0; i < kEach; ++i) convert(i, a.query.dtype == DType::kBF16, a.scaleLog2);
   }
   __device__ __forceinline__ void store(float4* to) const {
-    uint8_t* const bytes = reinterpret_cast<uint8_t*>(to);
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
       const int row = place(i) / kChunks, chunk = place(i) % kChunks;
-      uint8_t* const at = bytes + row * (kDim * 2 + 16);
-      uint2* const words = reinterpret_cast<uint2*>(at + chunk / 2 * 32 + chunk % 2 * 8);
-      words[0] = make_uint2(words_[i].x, words_[i].z);
-      words[2] = make_uint2(words_[i].y, words_[i].w);
-      if (chunk == 0) *reinterpret_cast<float*>(at + kDim * 2) = factors_[i];
+      store(reinterpret_cast<uint8_t*>(to) + row * (kDim * 2 + 16), chunk, words_[i]);
     }
   }
 
@@ -69,10 +65,10 @@ class CodedQueryCopy {
   static constexpr int kChunks = kDim / 8, kEach = kTiles * 8 * kChunks / 32;
   static __device__ __forceinline__ int place(int i) { return i * 32 + static_cast<int>(threadIdx.x % 32); }
 
-  /** The largest of a row comes to lie in 2¹⁴ … 2¹⁵. A row has kChunks lanes. */
-  __device__ __forceinline__ void convert(int i, bool isBf16, float scaleLog2) {
+  /** The largest of a row, which kChunks lanes have, comes to lie in 2¹⁴ … 2¹⁵. */
+  __device__ __forceinline__ void store(uint8_t* to, int chunk, const uint4& bits) const {
     float values[8], largest = 0;
-    unpackChunk(values, words_[i], isBf16);
+    unpackChunk(values, bits, isBf16_);
 #pragma unroll
     for (float value : values) largest = fmaxf(largest, fabsf(value));
 #pragma unroll
@@ -84,13 +80,15 @@ class CodedQueryCopy {
     const float factor = __uint_as_float(up << 23);
 #pragma unroll
     for (float& value : values) value *= factor;
-    words_[i] = make_uint4(packF16(values[0], values[1]), packF16(values[2], values[3]),
-                           packF16(values[4], values[5]), packF16(values[6], values[7]));
-    factors_[i] = __uint_as_float((254 - up) << 23) * scaleLog2;
+    uint2* const words = reinterpret_cast<uint2*>(to + chunk / 2 * 32 + chunk % 2 * 8);
+    words[0] = make_uint2(packF16(values[0], values[1]), packF16(values[4], values[5]));
+    words[2] = make_uint2(packF16(values[2], values[3]), packF16(values[6], values[7]));
+    if (chunk == 0) *reinterpret_cast<float*>(to + kDim * 2) = __uint_as_float((254 - up) << 23) * scaleLog2_;
   }
 
+  const bool isBf16_;
+  const float scaleLog2_;
   uint4 words_[kEach];
-  float factors_[kEach];
 };
 
 /** What brings the products of the lane's rows to log2 units. */

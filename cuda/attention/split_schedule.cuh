@@ -22,7 +22,8 @@ constexpr int kGroup = 16;        // chunks
 constexpr int kMostTokens = 8;    // query tokens of a sequence that decodes
 constexpr int kWhole = 1 << 30;   // chunks in a unit that is a whole item
 constexpr int kUnitsEach = 2;     // chunks are units of their own as long as there are no more of them a block
-constexpr int kTailHalves = 3;    // half units that a block takes of the sequences dealt by chunks
+constexpr int kTailHalves = 3;    // half quads that a block takes of the last sequences, dealt by chunks
+constexpr int kTailShift = 4;     // where their chunks are long enough to be dealt in their time: log2 of their slices
 constexpr int kNearSequences = 512;  // whose lengths a block keeps at hand
 
 struct Arguments {
@@ -201,7 +202,7 @@ class Deal {
     int before = __shfl_up_sync(0xffffffffu, quads, 1), tail = a_.batch.sequences;
     if (from == 0) before = 0;
     for (int sequence = from; sequence < end && tail == a_.batch.sequences; ++sequence) {
-      if (before >= first) tail = sequence;
+      if (before >= first && chunkShift(keysOf(sequence).slices) >= kTailShift) tail = sequence;
       before += unitsIn(sequence);
     }
 #pragma unroll

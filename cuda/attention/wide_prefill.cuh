@@ -269,9 +269,9 @@ class Consumer {
 
 /** Registers of a thread that brings tiles, and of one that multiplies. */
 template <typename S>
-constexpr int kFewRegisters = S::kGroups == 3 ? 32 : S::kCoded ? 72 : 56;
+constexpr int kFewRegisters = S::kGroups == 3 ? 32 : S::kCoded && S::kDim <= 128 ? 72 : 56;
 template <typename S>
-constexpr int kManyRegisters = S::kGroups == 3 ? 160 : S::kCoded ? 216 : 224;
+constexpr int kManyRegisters = S::kGroups == 3 ? 160 : S::kCoded && S::kDim <= 128 ? 216 : 224;
 
 template <typename S>
 __global__ void __launch_bounds__(S::kThreads, 1) widePrefillKernel(const __grid_constant__ Arguments a) {

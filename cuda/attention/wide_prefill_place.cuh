@@ -49,6 +49,7 @@ struct Shape {
   static constexpr int kScaleStages = kCoded ? kStages + 1 : 0;
   static constexpr int kTableBytes = kScaleStages * TileScales<kKeys>::kBytes + kBarriers * 8 + 32;
   static constexpr int kBytes = 1024 + kQueryStages * kQueryBytes + 2 * kStages * kTileBytes + kTableBytes;
+  static_assert(kBytes <= 227 << 10);
 };
 
 template <typename S>
