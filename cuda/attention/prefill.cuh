@@ -5,6 +5,7 @@
 // a ring of three by cp.async: while one is multiplied, the next two are under way. Scores, sums and output are fp32,
 // weights are rounded to 16 bits for the second product. Tiles are cut at multiples of 64 from key 0 and taken in
 // ascending order: a row's result depends on its position and keys alone; tiles it does not see change nothing in it.
+// Codes of a cache become 16-bit numbers on their way, in the registers of the lanes that copy them.
 //
 // Measured on an H200, bf16, causal half counted, blocks of 32, 2026-11-30, TFLOP/s: 8192 tokens, 32 query and 32 KV
 // heads of 128 303, 64 and 8 heads 337; 32768 tokens 357; 16384 tokens of dim 64 267, of 256 289. 255 registers (dim

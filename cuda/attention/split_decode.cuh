@@ -19,9 +19,10 @@
 // 4.00 TB/s (3.84); 256 ragged of 256 … 8192 4.10 (4.09); 16 × 4096 3.52 (3.11); 64 × 1024 3.33 (3.07); one of 1k 8.9
 // µs (12.6), of 8k 17.2 (24.7), of 32k 40.4 (57.8), of 128k 144 (157); one of 128k with 63 of 1k against the same bytes
 // even 1.08 (1.13); dim 64 3.82 (3.45), dim 256 4.10 (3.79), 32 KV heads 4.03 (3.87); 4 query tokens 3.71 (1.11), 8
-// tokens 2.45 (1.06), by four warps of 32 rows each. With all blocks in the L2 the same runs at 7.4 TB/s: memory is the limit, but for 8 tokens (2.5:
-// the products of 32 rows). Chunks dealt singly when there are many lose a third: a unit costs its block about 2 µs of
-// dealing and feeding. Registers 154 to 247, none spilled at 64 and 128 (96 bytes for 32 rows of 128).
+// tokens 2.45 (1.06), then by four warps of 32 rows each. With all blocks in the L2 the same runs at 7.4 TB/s: memory is
+// the limit, but for 8 tokens (2.5: the products of 32 rows). Chunks dealt singly when there are many lose a third: a
+// unit costs its block about 2 µs of dealing and feeding. None of this has been measured since the last sequences are
+// dealt by chunks. Registers 161 to 255, none spilled at 64 and 128 but for 32 rows.
 #pragma once
 
 #include "cuda/attention/split_deal.cuh"

@@ -6,6 +6,7 @@
 // values while it turns scores to weights, and warpgroups issue their products in turns. Weights are rounded to 16 bits
 // for the second product, their sum is not. Tiles are cut at multiples of their size from key 0 and taken in ascending
 // order: a row's result depends on its position and keys alone. Blocks take items, longest first, as they come to them.
+// Codes of a cache become 16-bit numbers on their way to shared memory (wide_prefill_codes.cuh).
 //
 // Measured on an H200, bf16, causal half counted, blocks of 32, 2026-11-30, TFLOP/s (mma.sync of prefill.cu beside it):
 // 8192 tokens, 64 query and 8 KV heads of 128 648 (305), with blocks of 16 586; 32 and 32 heads 619 (276); 32768 tokens
