@@ -63,7 +63,7 @@ struct EngineOptions {
   PrefixOptions prefix;           // what is found of other sessions' KV, and kept of those that ended
   bool overlap = false;           // a step is planned and launched while the one before it runs
   bool graphs = false;            // steps of decodes alone are recorded before serving, and replayed
-  std::optional<DType> kvDType;   // absent: the activations'; on the CPU fp8_e4m3 and int8 too
+  std::optional<DType> kvDType;   // absent: the activations'; fp8_e4m3 and int8 too
   size_t memoryLimit = 0;         // bytes the device may hold for us, everything included
   size_t kvBytes = 0;             // 0: what the limit leaves, at most maxSequences · context; on the CPU also at
                                   // most 1 GiB and a quarter of the limit

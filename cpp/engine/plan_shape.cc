@@ -41,14 +41,6 @@ void validateOptions(const EngineOptions& options) {
   if (options.kvDType && !isCode(*options.kvDType)) requireFloat("kvDType", options.kvDType);
 }
 
-/** Before memory is taken: a card would find out at the first step. */
-void requireKvKernels(bool onHost, const EngineOptions& options) {
-  if (onHost || !options.kvDType || !isCode(*options.kvDType)) return;
-  throw Error(ErrorCode::kKernelsUnavailable,
-              std::string("kv.dtype is ") + dtypeName(*options.kvDType) +
-                  "; this build has no CUDA kernels for a cache of codes: give fp32, bf16 or fp16, or load on the CPU");
-}
-
 /** The dtype most bytes of the checkpoint's matrices have. */
 DType matrixDType(const WeightManifest& manifest) {
   uint64_t bytes[3] = {};
@@ -91,7 +83,6 @@ KvCacheShape kvShapeOf(const ModelSpec& spec, DType dtype, int32_t blockSize) {
 PlanShape PlanShape::of(bool onHost, const ModelSpec& spec, const WeightManifest& manifest,
                         const EngineOptions& options) {
   validateOptions(options);
-  requireKvKernels(onHost, options);
   PlanShape shape;
   shape.keepFileDType = onHost && !options.dtype;
   shape.dtype = options.dtype ? *options.dtype : onHost ? DType::kF32 : matrixDType(manifest);

@@ -126,7 +126,6 @@ class Ops {
    * The result of a sequence does not depend on the other sequences of the batch; on how many of its query tokens one
    * call takes it may, in its last bits: up to kMostDecodeTokens are decodes. With a cache of 16 bits the softmax
    * weights may be rounded to its dtype before they meet the values.
-   * Throws kKernelsUnavailable, with nothing enqueued, for a variant or a cache that the device has no kernel for.
    */
   virtual void pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
                               const AttentionBatch& batch, float scale, const AttentionVariant& variant,

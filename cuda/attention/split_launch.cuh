@@ -56,10 +56,39 @@ void launchType(const Arguments& a, const Launch& to) {
   }
 }
 
+/** By head dim, then rows, of a cache of codes; products are of fp16. */
+template <DType kCode, int kDim, int kTiles, bool kFew>
+void launchCodes(const Arguments& a, const Launch& to) {
+  const CUtensorMap map = cacheMapOf(to.cache, kSliceKeys);
+  launchShape<DType::kF16, kDim, kTiles, CodeSource<kCode, kDim, kTiles>, kFew>(a, map, to);
+}
+
+template <DType kCode, int kDim, bool kFew>
+void launchCodeTiles(const Arguments& a, const Launch& to) {
+  const int32_t tiles = AttentionScratchLayout::tilesFor(a.rows);
+  if constexpr (kFew) {
+    if (tiles == 4) return launchCodes<kCode, kDim, 4, kFew>(a, to);
+  }
+  return tiles == 1 ? launchCodes<kCode, kDim, 1, kFew>(a, to) : launchCodes<kCode, kDim, 2, kFew>(a, to);
+}
+
+template <DType kCode, bool kFew>
+void launchCodeType(const Arguments& a, const Launch& to) {
+  switch (a.cache.headDim) {
+    case 64: return launchCodeTiles<kCode, 64, kFew>(a, to);
+    case 128: return launchCodeTiles<kCode, 128, kFew>(a, to);
+    default: return launchCodes<kCode, 256, 1, kFew>(a, to);
+  }
+}
+
 /** One a translation unit, so that they compile side by side. */
 void launchBf16(const Arguments& a, const Launch& to);
 void launchF16(const Arguments& a, const Launch& to);
 void launchFewBf16(const Arguments& a, const Launch& to);
 void launchFewF16(const Arguments& a, const Launch& to);
+void launchE4m3(const Arguments& a, const Launch& to);
+void launchInt8(const Arguments& a, const Launch& to);
+void launchFewE4m3(const Arguments& a, const Launch& to);
+void launchFewInt8(const Arguments& a, const Launch& to);
 
 }  // namespace octavo::cuda::split

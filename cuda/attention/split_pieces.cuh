@@ -67,7 +67,7 @@ struct Pieces {
   }
 
  private:
-  static constexpr int kBatch = Part::kVectors <= 5 ? 4 : 2;
+  static constexpr int kBatch = Part::kVectors <= 5 && kTiles < 4 ? 4 : 2;
 
   __device__ __forceinline__ float4* at(int slot, int tile) const {
     return a.pieces + static_cast<int64_t>(slot) * (kFinishers * kTiles * Part::kVectors * lanes) +

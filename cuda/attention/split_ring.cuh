@@ -1,8 +1,9 @@
 // The ring in which slices arrive, the two ways to bring them there, and the other places where warps meet.
 #pragma once
 
-#include "cuda/attention/split_schedule.cuh"
-#include "cuda/attention/split_softmax.cuh"
+#include <type_traits>
+
+#include "cuda/attention/split_codes.cuh"
 #include "cuda/ptx/mbarrier.cuh"
 #include "cuda/ptx/tma.cuh"
 #include "ops/attention_scratch.h"
@@ -16,18 +17,24 @@ struct alignas(16) Dealt {
 };
 
 /**
- * Who works in a block, and where things lie in shared memory. Warps 0 to kWarps − 1 add slices; then come the warps
+ * Who works in a block, and where things lie in shared memory. Warps 0 to kAdders − 1 add slices; then come the warps
  * that finish what these have made, each with its dims; one deals, and the last one feeds. A stage holds a slice for
- * each of the first.
+ * each of the first kWarps. Where an item has 32 rows, kWarps more add the same slices with the other half of the rows:
+ * one warp's registers leave no room to have fragments under way, and two hide each other's waits.
  */
-template <int kDim, int kTiles, bool kTensor>
+template <int kDim, int kTiles, bool kTensor, DType kCode = DType::kF32>
 struct Shape {
-  using Rows = SliceRows<kDim, kTensor>;
+  static constexpr bool kCoded = isCode(kCode);
+  using Rows = std::conditional_t<kCoded, CodeRows<kDim>, SliceRows<kDim, kTensor>>;
+  static constexpr float kWeightShift = kCoded ? KeyScales::kShift : NoScales::kShift;
   static constexpr int kWarps = kDim <= 128 || kTensor ? 4 : 2;  // slices in a stage
   static constexpr int kFinishers = AttentionScratchLayout::kFinishers;
-  static constexpr int kThreads = (kWarps + kFinishers + 2) * 32;
-  static constexpr int kSliceBytes = 2 * Rows::kBytes, kStageBytes = kWarps * kSliceBytes;
-  /** A state of a warp on its way to the finishers. */
+  static constexpr int kHalves = kTiles == 4 ? 2 : 1, kWarpTiles = kTiles / kHalves, kAdders = kWarps * kHalves;
+  static constexpr int kThreads = (kAdders + kFinishers + 2) * 32;
+  static constexpr int kSliceBytes = 2 * Rows::kBytes, kScalesAt = kWarps * kSliceBytes;
+  static constexpr int kSliceScaleBytes = 2 * kSliceKeys * static_cast<int>(sizeof(float));
+  static constexpr int kStageBytes = kScalesAt + (kCoded ? 1024 : 0);  // swizzled rows start at a multiple of 1024
+  /** The state of a slice's warps on its way to the finishers. */
   static constexpr int kStateBytes = (kDim / 16 + 1) * kTiles * 32 * 16;
   static constexpr int kUnits = 3;  // dealt, and not done
   static constexpr int kQueryBytes = kTiles * 8 * (kDim * 2 + 16);  // rows padded
@@ -64,15 +71,15 @@ struct Barriers {
   __device__ __forceinline__ void init(int copiers) const {
     for (int i = 0; i < Shape::kStages; ++i) {
       ptx::initBarrier(full(i), copiers);
-      ptx::initBarrier(empty(i), Shape::kWarps);
+      ptx::initBarrier(empty(i), Shape::kAdders);
     }
     for (int i = 0; i < Shape::kStates; ++i) {
-      ptx::initBarrier(stateFull(i), Shape::kWarps);
+      ptx::initBarrier(stateFull(i), Shape::kAdders);
       ptx::initBarrier(stateFree(i), Shape::kFinishers);
     }
     for (int i = 0; i < Shape::kUnits; ++i) {
       ptx::initBarrier(unitFull(i), 1);
-      ptx::initBarrier(unitFree(i), Shape::kWarps + Shape::kFinishers + 1);
+      ptx::initBarrier(unitFree(i), Shape::kAdders + Shape::kFinishers + 1);
     }
     ptx::fenceBarriers();
   }
@@ -120,6 +127,7 @@ struct UnitReader {
 template <int kDim, int kTiles>
 struct CopySource {
   static constexpr bool kTensor = false;
+  static constexpr DType kCode = DType::kF32;
   static constexpr int kArrivals = 32;
   using Shape = split::Shape<kDim, kTiles, kTensor>;
 
@@ -153,6 +161,7 @@ struct CopySource {
 template <int kDim, int kTiles>
 struct TensorSource {
   static constexpr bool kTensor = true;
+  static constexpr DType kCode = DType::kF32;
   static constexpr int kArrivals = 1;
   using Shape = split::Shape<kDim, kTiles, kTensor>;
 

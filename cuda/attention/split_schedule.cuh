@@ -5,12 +5,14 @@
 // quads a *group*. What a chunk is depends on the item's own length alone; chunks are folded into quads, these into
 // groups and these into the item, in order, whoever made them. So a result does not depend on the batch, on the number
 // of blocks, or on who arrived last. A *unit* is what a block takes at a time: a chunk, a quad or a whole item, by the
-// size of the batch. The first units go to the blocks in turn, every other one to the block that asks first:
-// multiprocessors read at different speeds.
+// size of the batch; where it is quads, the last sequences are dealt by chunks, for what a block still has to do when the
+// others have nothing left is half a unit on average. The first units go to the blocks in turn, every other one to the
+// block that asks first: multiprocessors read at different speeds.
 #pragma once
 
 #include "cuda/attention/attention.h"
 #include "cuda/attention/cache_layout.cuh"
+#include "cuda/attention/variant.cuh"
 
 namespace octavo::cuda::split {
 
@@ -20,12 +22,15 @@ constexpr int kGroup = 16;        // chunks
 constexpr int kMostTokens = 8;    // query tokens of a sequence that decodes
 constexpr int kWhole = 1 << 30;   // chunks in a unit that is a whole item
 constexpr int kUnitsEach = 2;     // chunks are units of their own as long as there are no more of them a block
+constexpr int kTailHalves = 3;    // half quads that a block takes of the last sequences, dealt by chunks
+constexpr int kTailShift = 4;     // where their chunks are long enough to be dealt in their time: log2 of their slices
 constexpr int kNearSequences = 512;  // whose lengths a block keeps at hand
 
 struct Arguments {
   Heads out, query;
   CacheLayout cache;
   AttentionBatch batch;
+  Variant variant;
   float scaleLog2;     // scale · log2(e): scores are kept in log2
   int32_t window;
   int32_t blockShift;  // log2 of the slices in a cache block
@@ -155,6 +160,8 @@ class Deal {
     unitChunks_ = byChunk ? 1 : byQuad ? kQuad : kWhole;
     units_ = byChunk ? allChunks : byQuad ? allQuads : allItems;
     through_ = items * (byChunk ? chunks : byQuad ? quads : whole);
+    tail_ = a.batch.sequences;
+    if (byQuad && !byChunk) cutTail(quads, allQuads / items - ceilDivide(kTailHalves * blocks, 2 * items));
   }
 
   __device__ __forceinline__ int units() const { return units_; }
@@ -166,7 +173,7 @@ class Deal {
     int before = __shfl_sync(0xffffffffu, through_, max(0, from - 1));
     if (from == 0) before = 0;
     while (perLane_ > 1) {
-      int mine = sequence + lane < a_.batch.sequences ? unitsOf(keysOf(sequence + lane).slices, unitChunks_) : 0;
+      int mine = sequence + lane < a_.batch.sequences ? unitsIn(sequence + lane) : 0;
       int through = before + scanOverWarp(mine) * itemsOf(a_);
       unsigned past = __ballot_sync(0xffffffffu, through > number);
       if (past != 0) {
@@ -182,6 +189,37 @@ class Deal {
   }
 
  private:
+  /** Chunks in a unit of the sequence. */
+  __device__ __forceinline__ int unitChunks(int sequence) const { return sequence >= tail_ ? 1 : unitChunks_; }
+  /** Units of one item of the sequence. */
+  __device__ __forceinline__ int unitsIn(int sequence) const {
+    return unitsOf(keysOf(sequence).slices, unitChunks(sequence));
+  }
+
+  /** Sequences that begin at quad `first` or later are dealt by chunks. `quads`: up to this lane's last sequence. */
+  __device__ __forceinline__ void cutTail(int quads, int first) {
+    const int from = static_cast<int>(threadIdx.x % 32) * perLane_, end = min(from + perLane_, a_.batch.sequences);
+    int before = __shfl_up_sync(0xffffffffu, quads, 1), tail = a_.batch.sequences;
+    if (from == 0) before = 0;
+    for (int sequence = from; sequence < end && tail == a_.batch.sequences; ++sequence) {
+      if (before >= first && chunkShift(keysOf(sequence).slices) >= kTailShift) tail = sequence;
+      before += unitsIn(sequence);
+    }
+#pragma unroll
+    for (int offset = 16; offset > 0; offset >>= 1) tail = min(tail, __shfl_xor_sync(0xffffffffu, tail, offset));
+    tail_ = tail;
+    int units = 0;
+    for (int sequence = from; sequence < end; ++sequence) units += unitsIn(sequence);
+    units = scanOverWarp(units) * itemsOf(a_);
+    const int all = __shfl_sync(0xffffffffu, units, 31);
+    if (all > a_.capacity) {
+      tail_ = a_.batch.sequences;
+      return;
+    }
+    units_ = all;
+    through_ = units;
+  }
+
   __device__ __forceinline__ Keys<kFew> keysOf(int sequence) const {
     return {a_, sequence < kNearSequences ? near_[sequence] : Stand(a_, sequence)};
   }
@@ -190,12 +228,12 @@ class Deal {
     const int items = itemsOf(a_), index = inSequence / items, item = inSequence - index * items;
     const int kvHead = a_.shares == 1 ? item : item / a_.shares, share = (item - kvHead * a_.shares) * a_.headShare;
     Unit unit;
-    const int shift = chunkShift(keys.slices);
+    const int shift = chunkShift(keys.slices), together = unitChunks(sequence);
     unit.chunk = 1 << shift;
     unit.chunks = (keys.slices + unit.chunk - 1) >> shift;
-    unit.isWhole = unitChunks_ == kWhole;
-    unit.firstChunk = unit.isWhole ? 0 : index * unitChunks_;
-    unit.endChunk = unit.isWhole ? unit.chunks : min(unit.chunks, unit.firstChunk + unitChunks_);
+    unit.isWhole = together == kWhole;
+    unit.firstChunk = unit.isWhole ? 0 : index * together;
+    unit.endChunk = unit.isWhole ? unit.chunks : min(unit.chunks, unit.firstChunk + together);
     unit.slices = keys.slices;
     unit.firstKey = keys.firstSlice * kSliceKeys;
     unit.first = keys.first;
@@ -210,7 +248,7 @@ class Deal {
     unit.index = index;
     unit.slot = number - index * items;
     unit.step = items;
-    unit.pieces = unitChunks_ == 1 ? unit.chunks : unit.isWhole ? 1 : ceilDivide(unit.chunks, kQuad);
+    unit.pieces = together == 1 ? unit.chunks : unit.isWhole ? 1 : ceilDivide(unit.chunks, kQuad);
     unit.counter = sequence * items + item;
     return unit;
   }
@@ -219,6 +257,7 @@ class Deal {
   Stand* const near_;
   const int perLane_;
   int unitChunks_, units_;
+  int tail_;     // the first sequence that is dealt by chunks although others are not
   int through_;  // units of the sequences up to this lane's last
 };
 

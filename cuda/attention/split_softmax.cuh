@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "cuda/attention/variant.cuh"
 #include "cuda/device/floats.cuh"
 #include "cuda/ptx/warp_mma.cuh"
 
@@ -95,13 +96,14 @@ struct Visible {
 template <bool kFew>
 struct RowTokens {
   int count, share;
+  int first;  // row of the warp
   /** Whether every row sees all of the slice. */
   __device__ __forceinline__ bool seeAll(const Visible& visible) const {
     int later = kFew ? count - 1 : 0;
     return visible.first + later <= 0 && visible.end - later >= 16;
   }
   __device__ __forceinline__ bool sees(const Visible& visible, int row, int key) const {
-    int token = kFew ? min(row / share, count - 1) : 0, later = kFew ? count - 1 - token : 0;
+    int token = kFew ? min((first + row) / share, count - 1) : 0, later = kFew ? count - 1 - token : 0;
     return key >= visible.first + token && key < visible.end - later;
   }
 };
@@ -129,10 +131,39 @@ struct SliceRows<kDim, true> {
   }
 };
 
-/** Scores Sᵀ[16 keys, rows] in log2 units, −inf where a row does not see a key. */
+/** How products become scores: in log2 units, under a soft cap where there is one. */
+struct Scoring {
+  float scaleLog2, cap, inverseCap;
+};
+
+/** Of a cache of floats: a key's score and a value's weight are as they are. */
+struct NoScales {
+  static constexpr float kShift = 0;
+  __device__ __forceinline__ float counted(float weight, int) const { return weight; }
+};
+
+/** Products of 16 keys and the rows to scores in log2 units, −inf where a row does not see a key. */
+template <int kTiles, bool kFew>
+__device__ __forceinline__ void finishScores(float (&scores)[kTiles][4], const float (&halves)[2][kTiles][4],
+                                             const Scoring& scoring, const Visible& visible,
+                                             const RowTokens<kFew>& tokens) {
+  const bool all = tokens.seeAll(visible);
+#pragma unroll
+  for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      scores[tile][i] = (halves[0][tile][i] + halves[1][tile][i]) * scoring.scaleLog2;
+      if (scoring.cap > 0) scores[tile][i] = cappedRoughly(scores[tile][i], scoring.cap, scoring.inverseCap);
+      int row = tile * 8 + threadIdx.x % 4 * 2 + (i & 1), key = threadIdx.x % 32 / 4 + (i >> 1) * 8;
+      if (!all && !tokens.sees(visible, row, key)) scores[tile][i] = -INFINITY;
+    }
+  }
+}
+
+/** Scores Sᵀ[16 keys, rows]. */
 template <DType kType, int kDim, int kTiles, typename SliceRows, typename Query, bool kFew>
-__device__ __forceinline__ void score(float (&scores)[kTiles][4], const Query& query, uint32_t keys, float scaleLog2,
-                                      const Visible& visible, const RowTokens<kFew>& tokens) {
+__device__ __forceinline__ void score(float (&scores)[kTiles][4], const Query& query, uint32_t keys,
+                                      const Scoring& scoring, const Visible& visible, const RowTokens<kFew>& tokens) {
   int lane = threadIdx.x % 32;
   uint32_t from = keys + SliceRows::at(lane & 15, lane >> 4);
   float halves[2][kTiles][4] = {};  // two chains of products: each waits for its own last only
@@ -146,22 +177,14 @@ __device__ __forceinline__ void score(float (&scores)[kTiles][4], const Query& q
       ptx::multiplyAdd<kType>(halves[step & 1][tile], k, q[tile][0], q[tile][1]);
     }
   }
-  bool all = tokens.seeAll(visible);
-#pragma unroll
-  for (int tile = 0; tile < kTiles; ++tile) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      scores[tile][i] = (halves[0][tile][i] + halves[1][tile][i]) * scaleLog2;
-      int row = tile * 8 + lane % 4 * 2 + (i & 1), key = lane / 4 + (i >> 1) * 8;
-      if (!all && !tokens.sees(visible, row, key)) scores[tile][i] = -INFINITY;
-    }
-  }
+  finishScores<kTiles>(scores, halves, scoring, visible, tokens);
 }
 
-/** Of the keys of kSlices slices: scores, then weights and their sum. */
-template <DType kType, int kDim, int kTiles, int kSlices>
+/** Of the keys of kSlices slices: scores, then weights and their sum. Weights go up to 2^Scales::kShift. */
+template <DType kType, int kDim, int kTiles, int kSlices, typename Scales>
 struct Weights {
   float scores[kSlices][kTiles][4];
+  Scales scales[kSlices];
   uint32_t rounded[kSlices][kTiles][2];  // transposed
 
   /** Raises the state to the maximum of these scores and makes weights of them. */
@@ -183,6 +206,7 @@ struct Weights {
         corrections[tile][r] = exp2f(state.maximum[tile][r] - base[r]);
         grew |= most != state.maximum[tile][r];
         state.maximum[tile][r] = most;
+        base[r] -= Scales::kShift;
       }
 #pragma unroll
       for (int i = 0; i < kSlices; ++i) {
@@ -201,8 +225,11 @@ struct Weights {
     for (int tile = 0; tile < kTiles; ++tile) {
 #pragma unroll
       for (int i = 0; i < kSlices; ++i) {
-        state.sum[tile][0] += scores[i][tile][0] + scores[i][tile][2];
-        state.sum[tile][1] += scores[i][tile][1] + scores[i][tile][3];
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+          const float first = scales[i].counted(scores[i][tile][r], 0);
+          state.sum[tile][r] += first + scales[i].counted(scores[i][tile][r + 2], 1);
+        }
       }
     }
   }
@@ -215,14 +242,14 @@ struct Weights {
  */
 template <DType kType, int kDim, int kTiles, int kSlices, typename SliceRows, typename Query, bool kFew>
 __device__ __forceinline__ void addSlices(State<kDim, kTiles>& state, const Query& query,
-                                          const uint32_t (&keys)[kSlices], float scaleLog2,
+                                          const uint32_t (&keys)[kSlices], const Scoring& scoring,
                                           const Visible (&visible)[kSlices], const RowTokens<kFew>& tokens) {
   constexpr int kTogether = kFew ? 1 : kSlices;
-  Weights<kType, kDim, kTiles, kTogether> weights[kSlices / kTogether];
+  Weights<kType, kDim, kTiles, kTogether, NoScales> weights[kSlices / kTogether];
 #pragma unroll
   for (int i = 0; i < kSlices; ++i) {
     auto& scores = weights[i / kTogether].scores[i % kTogether];
-    score<kType, kDim, kTiles, SliceRows>(scores, query, keys[i], scaleLog2, visible[i], tokens);
+    score<kType, kDim, kTiles, SliceRows>(scores, query, keys[i], scoring, visible[i], tokens);
   }
   int lane = threadIdx.x % 32;
   uint32_t offset = SliceRows::kBytes + SliceRows::at((lane & 7) + (lane >> 4) * 8, (lane >> 3) & 1);

@@ -10,21 +10,25 @@ namespace octavo::cuda::split {
 
 /** Where states go from who makes them to who finishes them. */
 template <typename Shape>
-__device__ __forceinline__ float4* stateAt(uint8_t* shared, int state, int warp) {
-  return reinterpret_cast<float4*>(shared + Shape::kStatesAt + (state * Shape::kWarps + warp) * Shape::kStateBytes) +
-         threadIdx.x % 32;
+__device__ __forceinline__ float4* stateAt(uint8_t* shared, int state, int warp, int half) {
+  constexpr int kHalfBytes = Shape::kStateBytes / Shape::kHalves;
+  uint8_t* const at = shared + Shape::kStatesAt + ((state * Shape::kWarps + warp) * Shape::kHalves + half) * kHalfBytes;
+  return reinterpret_cast<float4*>(at) + threadIdx.x % 32;
 }
 
 /** A warp that adds every kWarps-th slice of a chunk. */
 template <DType kType, int kDim, int kTiles, typename Source, bool kFew>
 struct Adder {
   using Shape = typename Source::Shape;
-  using Query = std::conditional_t<kTiles == 1 && kDim <= 128, RegisterQuery<kDim, kTiles>, SharedQuery<kDim, kTiles>>;
+  static constexpr int kMine = Shape::kWarpTiles;
+  using Query = std::conditional_t<kMine == 1 && kDim <= 128, RegisterQuery<kDim, kMine>, SharedQuery<kDim, kMine>>;
   /** Slices that are added at once: two where registers suffice, for then neither waits for its own products. */
-  static constexpr int kStep = kTiles == 1 && Shape::kStages >= 4 ? 2 : 1;
+  static constexpr int kStep = kMine == 1 && Shape::kStages >= 4 && !(Shape::kCoded && kDim == 256) ? 2 : 1;
   uint8_t* shared;
-  float scaleLog2;
-  int warp = threadIdx.x / 32;
+  Scoring scoring;
+  bool hasScales;  // in the cache, of codes
+  RowFactors<kMine> factors;
+  int warp = threadIdx.x / 32 % Shape::kWarps, half = threadIdx.x / 32 / Shape::kWarps;
   uint32_t ring = ptx::sharedAddress(shared) + warp * Shape::kSliceBytes;
   Barriers<Shape> barriers{ptx::sharedAddress(shared)};
   Turn<Shape::kStages> stage;
@@ -37,16 +41,18 @@ struct Adder {
       const Unit& unit = units.next().unit;
       if (unit.chunks == 0) return;
       Query query;
-      query.load(units.query());
+      const uint32_t rows = units.query() + half * (kMine * 8 * SharedQuery<kDim, kMine>::kRowBytes);
+      query.load(rows);
+      if constexpr (Shape::kCoded) factors.template load<kDim>(rows);
       const int chunkSlices = unit.chunk, endSlice = unit.endSlice(), firstKey = unit.firstKey;
       const Visible keys{unit.first - firstKey, unit.end - firstKey};
-      const RowTokens<kFew> tokens{unit.tokens, unit.share};
+      const RowTokens<kFew> tokens{unit.tokens, unit.share, half * kMine * 8};
 #pragma unroll 1
       for (int first = unit.firstChunk * chunkSlices; first < endSlice; first += chunkSlices) {
-        State<kDim, kTiles> sum;
+        State<kDim, kMine> sum;
         addChunk(sum, query, keys, first, min(first + chunkSlices, endSlice), tokens);
         ptx::waitBarrier(barriers.stateFree(state.at), state.parity ^ 1);
-        sum.store(stateAt<Shape>(shared, state.at, warp));
+        sum.store(stateAt<Shape>(shared, state.at, warp, half));
         arriveAsWarp(barriers.stateFull(state.at));
         state.advance();
       }
@@ -56,7 +62,7 @@ struct Adder {
 
  private:
   /** `keys`: of the item's first slice. */
-  __device__ __forceinline__ void addChunk(State<kDim, kTiles>& sum, const Query& query, const Visible& keys, int first,
+  __device__ __forceinline__ void addChunk(State<kDim, kMine>& sum, const Query& query, const Visible& keys, int first,
                                            int end, const RowTokens<kFew>& tokens) {
     constexpr int kWarps = Shape::kWarps;
     sum.clear();
@@ -82,7 +88,7 @@ struct Adder {
   }
 
   template <int kSlices>
-  __device__ __forceinline__ void add(State<kDim, kTiles>& sum, const Query& query, const Visible& keys, int slice,
+  __device__ __forceinline__ void add(State<kDim, kMine>& sum, const Query& query, const Visible& keys, int slice,
                                       const RowTokens<kFew>& tokens) {
     Visible visible[kSlices];
     uint32_t from[kSlices], empty[kSlices];
@@ -96,7 +102,17 @@ struct Adder {
       if (!visible[i].all()) Source::clear(from[i], visible[i]);
       stage.advance();
     }
-    addSlices<kType, kDim, kTiles, kSlices, typename Shape::Rows>(sum, query, from, scaleLog2, visible, tokens);
+    if constexpr (Shape::kCoded) {
+      KeyScales scales[kSlices];
+#pragma unroll
+      for (int i = 0; i < kSlices; ++i) {
+        const uint32_t at = from[i] + Shape::kScalesAt - warp * (Shape::kSliceBytes - Shape::kSliceScaleBytes);
+        if (hasScales) scales[i].template load<Source::kHasKeyScales>(at, visible[i]);
+      }
+      addCodes<Source::kCode, kDim, kMine>(sum, query, factors, from, scales, scoring, visible, tokens);
+    } else {
+      addSlices<kType, kDim, kMine, kSlices, typename Shape::Rows>(sum, query, from, scoring, visible, tokens);
+    }
 #pragma unroll
     for (int i = 0; i < kSlices; ++i) arriveAsWarp(empty[i]);
   }
@@ -130,7 +146,7 @@ struct Finisher {
 
  private:
   __device__ __forceinline__ void collect(Part (&quad)[kTiles], bool isFirst) {
-    const float4* const states = stateAt<Shape>(shared, state.at, 0);
+    const float4* const states = stateAt<Shape>(shared, state.at, 0, 0);
     ptx::waitBarrier(units.barriers.stateFull(state.at), state.parity);
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {

@@ -1,8 +1,5 @@
 #include "cuda/device/cuda_ops.h"
 
-#include <string>
-
-#include "base/error.h"
 #include "cuda/attention/attention.h"
 #include "cuda/attention/mla.h"
 #include "cuda/device/cuda_check.h"
@@ -13,26 +10,6 @@
 #include "cuda/sampling/sampling.h"
 
 namespace octavo::cuda {
-
-namespace {
-
-void requireFloats(const char* op, const KvCacheView& cache) {
-  if (isFloat(cache.dtype)) return;
-  throw Error(ErrorCode::kKernelsUnavailable, std::string(op) + ": this build has no CUDA kernel for a cache of " +
-                                                  dtypeName(cache.dtype) + "; keep fp32, bf16 or fp16, or use the CPU");
-}
-
-void requirePlain(const AttentionVariant& variant) {
-  if (variant.isPlain()) return;
-  const char* const name = variant.softCap > 0 ? "softCap"
-                           : variant.sinks     ? "sinks"
-                           : variant.logSumExp ? "logSumExp"
-                                               : "scales of the cache";
-  throw Error(ErrorCode::kKernelsUnavailable,
-              std::string("pagedAttention: this build has no CUDA kernel with ") + name + "; use the CPU");
-}
-
-}  // namespace
 
 // CUDA's current device is a property of the calling thread, and any thread may call.
 void CudaOps::use() const { check(cudaSetDevice(device_), "cudaSetDevice"); }
@@ -123,30 +100,26 @@ void CudaOps::rope(const Heads& query, const Heads& key, const int32_t* position
 }
 
 void CudaOps::kvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, const Heads& value,
-                      const int64_t* slots, const KvScales&, Stream& stream) {
-  requireFloats("kvWrite", cache);
+                      const int64_t* slots, const KvScales& scales, Stream& stream) {
   use();
-  launchKvWrite(cache, layer, key, value, slots, handleOf(stream));
+  launchKvWrite(cache, layer, key, value, slots, scales, handleOf(stream));
+}
+
+void CudaOps::ropeKvWrite(const KvCacheView& cache, int32_t layer, const RopeWrite& step, Stream& stream) {
+  use();
+  launchRopeKvWrite(cache, layer, step, handleOf(stream));
 }
 
 void CudaOps::copyBlocks(const BlockCopies& copies, Stream& stream) {
   use();
-  for (int64_t i = 0; i < copies.count; ++i) {
-    const size_t from = static_cast<size_t>(copies.copies[i].from) * copies.blockBytes;
-    const size_t to = static_cast<size_t>(copies.copies[i].to) * copies.blockBytes;
-    check(cudaMemcpyAsync(static_cast<char*>(copies.to) + to, static_cast<const char*>(copies.from) + from,
-                          copies.blockBytes, cudaMemcpyDeviceToDevice, handleOf(stream)),
-          "the copy of a block");
-  }
+  launchCopyBlocks(copies, handleOf(stream));
 }
 
 void CudaOps::pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
                              const AttentionBatch& batch, float scale, const AttentionVariant& variant,
                              const AttentionScratch& scratch, Stream& stream) {
-  requireFloats("pagedAttention", cache);
-  requirePlain(variant);
   use();
-  launchPagedAttention({out, query, cache, layer, batch, scale, variant.window, scratch}, traits_, handleOf(stream));
+  launchPagedAttention({out, query, cache, layer, batch, scale, variant, scratch}, traits_, handleOf(stream));
 }
 
 void CudaOps::latentWrite(const LatentCacheView& cache, int32_t layer, const Matrix& rows, const int64_t* slots,

@@ -34,6 +34,7 @@ class CudaOps final : public Ops {
             float magnitude, Stream& stream) override;
   void kvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, const Heads& value, const int64_t* slots,
                const KvScales& scales, Stream& stream) override;
+  void ropeKvWrite(const KvCacheView& cache, int32_t layer, const RopeWrite& step, Stream& stream) override;
   void copyBlocks(const BlockCopies& copies, Stream& stream) override;
   void pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
                       const AttentionBatch& batch, float scale, const AttentionVariant& variant,

@@ -65,6 +65,22 @@ CUtensorMap encodeCache(const KvCacheView& cache, int boxTokens) {
                     {kBoxColumns, static_cast<cuuint32_t>(boxTokens), static_cast<cuuint32_t>(boxes), 2}});
 }
 
+/** Scales lie after a block's codes: blocks are a dimension of their own. */
+CUtensorMap encodeCodes(const KvCacheView& cache, int boxTokens) {
+  constexpr cuuint64_t kColumns = 2 * kBoxColumns;
+  const auto dim = static_cast<cuuint64_t>(cache.headDim), shared = std::max<cuuint64_t>(1, kColumns / dim);
+  const auto tokens = static_cast<cuuint64_t>(cache.kvHeads) * static_cast<cuuint64_t>(cache.blockSize);
+  const cuuint64_t boxes = std::max<cuuint64_t>(1, dim / kColumns);
+  return encode<5>({cache.data,
+                    CU_TENSOR_MAP_DATA_TYPE_UINT8,
+                    {kColumns, tokens / shared, boxes, static_cast<cuuint64_t>(cache.layers) * 2,
+                     static_cast<cuuint64_t>(cache.blocks)},
+                    {dim * shared, kColumns, tokens * dim, cache.blockBytes()},
+                    {static_cast<cuuint32_t>(kColumns),
+                     static_cast<cuuint32_t>(boxTokens) / static_cast<cuuint32_t>(shared),
+                     static_cast<cuuint32_t>(boxes), 2, 1}});
+}
+
 CUtensorMap encodeLatents(const LatentCacheView& cache, int boxTokens, int boxSlabs) {
   const auto rowBytes = static_cast<cuuint64_t>(cache.width) * 2, slabs = rowBytes / (kBoxColumns * 2);
   const auto tokens = static_cast<cuuint64_t>(cache.blockSize);
@@ -99,7 +115,7 @@ CUtensorMap cacheMapOf(const KvCacheView& cache, int boxTokens) {
   struct Last { KvCacheView cache; int boxTokens = 0; CUtensorMap map; };
   thread_local Last last;
   if (last.boxTokens != boxTokens || last.cache != cache) {
-    last.map = encodeCache(cache, boxTokens);
+    last.map = isCode(cache.dtype) ? encodeCodes(cache, boxTokens) : encodeCache(cache, boxTokens);
     last.cache = cache;
     last.boxTokens = boxTokens;
   }

@@ -23,7 +23,9 @@ CUtensorMap codeMapOf(const void* codes, int64_t rows, int64_t columns, int64_t 
 /**
  * All of a paged cache whose dim is a multiple of 64, in boxes of the keys and the values of boxTokens tokens of one
  * head: coordinates (0, head · blockSize + token, 0, (block · layers + layer) · 2). In shared memory the keys come
- * first; both in rows as above, 64 columns after the other.
+ * first; both in rows as above, 64 columns after the other. Of a cache of codes of dim 64, 128 or 256: coordinates
+ * (0, head · blockSize + token, 0, 2 · layer, block), 128 columns after the other; of dim 64 two tokens are a row, and
+ * the second coordinate is half as large.
  */
 CUtensorMap cacheMapOf(const KvCacheView& cache, int boxTokens);
 

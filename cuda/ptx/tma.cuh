@@ -28,6 +28,15 @@ __device__ __forceinline__ void loadTile(uint32_t to, const CUtensorMap* map, ui
       : "memory");
 }
 
+/** The same for a map of five dimensions. One thread. */
+__device__ __forceinline__ void loadTile(uint32_t to, const CUtensorMap* map, uint32_t barrier, int x, int y, int z,
+                                         int w, int v) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%3, %4, %5, %6, %7}], [%2];" ::"r"(to), "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w),
+      "r"(v) : "memory");
+}
+
 /** Of lines that are read once: they leave the L2 before others. */
 __device__ __forceinline__ uint64_t evictFirstPolicy() {
   uint64_t policy;

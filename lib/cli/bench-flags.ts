@@ -43,7 +43,7 @@ export const benchFlagsHelp = `  -m, --model FOLDER       folder of the model (d
       --kv SIZE            bytes of the KV cache (default: what the limit leaves)
       --kv-block-size N    tokens a KV block: 16, 32 (default) or 64
       --dtype T            auto (default), fp32, bf16 or fp16: weights and activations
-      --kv-dtype T         auto (default), fp32, bf16, fp16; on the CPU fp8_e4m3 or int8
+      --kv-dtype T         auto (default), fp32, bf16, fp16, fp8_e4m3 or int8
       --sequences N        sequences that run at once
       --batch-tokens N     tokens of one step
       --admission A        guaranteed (default) or optimistic

@@ -33,7 +33,7 @@ MODEL is a folder with config.json and *.safetensors (default: the model inside)
       --load-format F      files (default), or dummy: config.json alone is read, the weights would be made at random
       --dtype T            auto (default), fp32, bf16 or fp16: weights and activations
       --kv SIZE            bytes of the KV cache (default: what the limit leaves)
-      --kv-dtype T         auto (default), fp32, bf16, fp16; on the CPU fp8_e4m3 or int8
+      --kv-dtype T         auto (default), fp32, bf16, fp16, fp8_e4m3 or int8
       --kv-block-size N    tokens a KV block: 16, 32 (default) or 64
       --overlap            as an engine that plans the next step while one runs
       --graphs             as an engine that replays decode steps as CUDA graphs

@@ -43,7 +43,7 @@ export interface KvOptions {
   blockSize?: 16 | 32 | 64 | undefined
   /**
    * Number format of keys and values; 'auto' (default) is that of the activations. 'fp8_e4m3' and 'int8' (with a scale a
-   * token and head) take a quarter of fp32 and cost precision; on CUDA they are refused with OCTAVO_KERNELS_UNAVAILABLE.
+   * token and head) take a quarter of fp32, half of bf16, and cost precision.
    */
   dtype?: 'auto' | NativeKvDType | undefined
   /**

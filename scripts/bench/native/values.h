@@ -6,9 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ops/kv_cache_view.h"
+
 namespace octavo::bench {
 
 /** bf16, uniform in ±√3: mean 0, variance 1. The same for the same seed. */
 void fillUniform(uint16_t* values, size_t count, uint32_t seed, cudaStream_t stream);
+
+/** The same, of bf16 or as the codes and scales of e4m3 or int8. */
+void fillCache(const KvCacheView& cache, uint32_t seed, cudaStream_t stream);
 
 }  // namespace octavo::bench

@@ -20,6 +20,10 @@ __device__ __forceinline__ void loadTile(uint32_t to, const CUtensorMap* map, ui
                                          int w) {
   emulator::loadBox(to, map, barrier, {x, y, z, w});
 }
+__device__ __forceinline__ void loadTile(uint32_t to, const CUtensorMap* map, uint32_t barrier, int x, int y, int z,
+                                         int w, int v) {
+  emulator::loadBox(to, map, barrier, {x, y, z, w, v});
+}
 
 __device__ __forceinline__ uint64_t evictFirstPolicy() { return 1; }
 
