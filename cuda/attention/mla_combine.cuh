@@ -5,6 +5,7 @@
 
 #include "cuda/attention/mla_schedule.cuh"
 #include "cuda/device/cuda_check.h"
+#include "cuda/ptx/cluster.cuh"
 
 namespace octavo::cuda::mla {
 
@@ -92,7 +93,7 @@ __device__ __forceinline__ void writeVector(const Arguments& a, const Row& low, 
 
 /** Waits for the decode kernel; whether it has written the slice. Leaves nothing behind. By a whole block. */
 __device__ __forceinline__ bool takeWritten(int32_t* progress) {
-  asm volatile("griddepcontrol.wait;" ::: "memory");
+  ptx::waitForPredecessors();
   const bool isWritten = __ldcg(progress) == kIsWritten;
   __syncthreads();
   if (threadIdx.x == 0) *progress = kNothing;

@@ -17,6 +17,7 @@
 #include "cuda/device/cuda_check.h"
 #include "cuda/device/shared_memory.h"
 #include "cuda/device/tensor_map.h"
+#include "cuda/ptx/cluster.cuh"
 
 namespace octavo::cuda {
 namespace mla {
@@ -40,7 +41,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   int lineEnd = line.start(worker + 1);
   const Segment<Shape> segment = firstSegment<Shape>(a, 0, line.start(worker), lineEnd);
   __syncthreads();
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  ptx::letSuccessorsBegin();
   if (warp < kScoreWarps) Scorer<kType>(a, place).run(segment, lineEnd);
   else if (warp < kFirstValueWarp) Weigher<kType>(a, place).run(segment, lineEnd);
   else if (warp < kFirstValueWarp + kValueWarps) Adder<kType>(a, place, line).run(segment, lineEnd, worker);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/attention/mla_decode_place.cuh"
+#include "cuda/ptx/shared_memory.cuh"
 
 namespace octavo::cuda::mla {
 
@@ -157,7 +158,7 @@ class Weigher {
       uint32_t to = place_.weights(weights_.index) + row_ * kWeightPitch + (key_ + half * 16) * 2;
       uint32_t low = packPair<kType>(score[half * 4], score[half * 4 + 1]);
       uint32_t high = packPair<kType>(score[half * 4 + 2], score[half * 4 + 3]);
-      asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(low), "r"(high) : "memory");
+      ptx::storeTwoWords(to, low, high);
     }
     if (lane_ % 4 == 0) {
       TileScales& scales = place_.scales(weights_.index);

@@ -16,6 +16,8 @@
 #include "cuda/device/floats.cuh"
 #include "cuda/device/shared_memory.h"
 #include "cuda/device/tensor_map.h"
+#include "cuda/ptx/named_barriers.cuh"
+#include "cuda/ptx/numbers.cuh"
 #include "cuda/ptx/warp_mma.cuh"
 #include "cuda/ptx/wgmma_registers.cuh"
 
@@ -29,12 +31,6 @@ constexpr int64_t kCachedBytes = 20 << 20;  // of keys and values that the L2 ke
 struct Softmax {
   float maximum[2] = {-INFINITY, -INFINITY}, sum[2] = {0, 0};
 };
-
-__device__ __forceinline__ float exp2Approximate(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
 
 /** −inf where a row does not see a key. `ahead`: of the lane's first row's position over the tile's first key. */
 __device__ __forceinline__ void maskScores(float (&scores)[kKeys / 2], int ahead) {
@@ -56,14 +52,14 @@ __device__ __forceinline__ void weigh(Softmax& softmax, float (&scores)[kKeys / 
     most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 1));
     most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 2));
     float base = most == -INFINITY ? 0.0f : most * scaleLog2;  // nothing seen yet: every weight below is 0
-    corrections[r] = exp2Approximate(softmax.maximum[r] * scaleLog2 - base);
+    corrections[r] = ptx::exp2Approximate(softmax.maximum[r] * scaleLog2 - base);
     softmax.maximum[r] = most;
     float sum = 0;
 #pragma unroll
     for (int i = 0; i < kKeys / 2; i += 4) {
 #pragma unroll
       for (int j = 2 * r; j < 2 * r + 2; ++j) {
-        scores[i + j] = exp2Approximate(fmaf(scores[i + j], scaleLog2, -base));
+        scores[i + j] = ptx::exp2Approximate(fmaf(scores[i + j], scaleLog2, -base));
         sum += scores[i + j];
       }
     }
@@ -117,7 +113,7 @@ __device__ __forceinline__ void clearValues(uint32_t values, int firstRow) {
     for (int i = thread; i < chunks; i += 128 * kGroups) ptx::storeZeros(from + i * 16);
   }
   ptx::fenceForCopies();
-  asm volatile("bar.sync 1, 256;" ::: "memory");
+  ptx::meet(1, 128 * kGroups);
 }
 
 template <DType kType>

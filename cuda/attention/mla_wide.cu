@@ -17,6 +17,7 @@
 #include "cuda/device/cuda_check.h"
 #include "cuda/device/shared_memory.h"
 #include "cuda/device/tensor_map.h"
+#include "cuda/ptx/cluster.cuh"
 
 namespace octavo::cuda {
 namespace mla::wide {
@@ -41,7 +42,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   int lineEnd = line.start(worker + 1);
   const Segment<Shape> segment = firstSegment<Shape>(a, neighbour, line.start(worker), lineEnd);
   __syncthreads();
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  ptx::letSuccessorsBegin();
   if (threadIdx.x < 128) {
     ptx::lowerRegisters<40>();
     if (threadIdx.x == 0) Feed(a, &queries, &latents, place).run(segment, lineEnd);

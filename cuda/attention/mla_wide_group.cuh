@@ -4,19 +4,13 @@
 #pragma once
 
 #include "cuda/attention/mla_wide_state.cuh"
+#include "cuda/ptx/named_barriers.cuh"
 #include "cuda/ptx/wgmma_registers.cuh"
 
 namespace octavo::cuda::mla::wide {
 
 /** Hardware barriers. The first three are arrived at by one warpgroup and waited for by the other. */
 enum Meeting { kEvenScored = 1, kEvenReady, kOddReady, kBothGroups, kOwnGroup };
-
-__device__ __forceinline__ void meet(Meeting meeting, int threads) {
-  asm volatile("bar.sync %0, %1;" ::"r"(static_cast<int>(meeting)), "r"(threads) : "memory");
-}
-__device__ __forceinline__ void announce(Meeting meeting) {
-  asm volatile("bar.arrive %0, 256;" ::"r"(static_cast<int>(meeting)) : "memory");
-}
 
 template <DType kType, int kGroup>
 class Group {
@@ -71,7 +65,7 @@ class Group {
 
   /** The same address, of which the compiler cannot make descriptors before the loop: they would fill the registers. */
   static __device__ __forceinline__ uint32_t hidden(uint32_t address) {
-    asm volatile("" : "+r"(address));
+    ptx::keep(address);
     return address;
   }
 
@@ -143,7 +137,7 @@ class Group {
   __device__ __forceinline__ void moveTo(State& state, const float (&most)[2], float (&factors)[2]) const {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      factors[r] = exp2Approximate(state.scales.maximum[r] * a_.scaleLog2 - baseOf(most[r]));
+      factors[r] = ptx::exp2Approximate(state.scales.maximum[r] * a_.scaleLog2 - baseOf(most[r]));
       state.scales.maximum[r] = most[r];
       state.scales.sum[r] *= factors[r];
     }
@@ -162,7 +156,7 @@ class Group {
       for (int i = 0; i < 32; i += 4) {
 #pragma unroll
         for (int j = 2 * r; j < 2 * r + 2; ++j) {
-          scores[i + j] = exp2Approximate(fmaf(scores[i + j], a_.scaleLog2, -base));
+          scores[i + j] = ptx::exp2Approximate(fmaf(scores[i + j], a_.scaleLog2, -base));
           sum += scores[i + j];
         }
       }
@@ -222,7 +216,7 @@ class Group {
       for (int i = thread_; i < chunks; i += 128) ptx::storeZeros(from + i * 16);
     }
     ptx::fenceForCopies();
-    meet(static_cast<Meeting>(kOwnGroup + kGroup), 128);
+    ptx::meet(kOwnGroup + kGroup, 128);
   }
 
   __device__ __forceinline__ void addChunk(State& part, const Segment<Shape>& segment, int first, int end) {
@@ -254,7 +248,7 @@ class Group {
       awaitPart(kEvenB);
       startScores<kHalfSlabs, kSlabs>(scores);
       finishScores(scores, isLast);
-      if (pair.isWhole) announce(kEvenScored);
+      if (pair.isWhole) ptx::announce(kEvenScored, 256);
       if (min(pair.low, pair.high) < Shape::kTileKeys) mask(scores, pair.low, pair.high);
       raise(most, state, scores);
       putMaxima(most, 0);
@@ -263,12 +257,12 @@ class Group {
       pack(weights, scores);
     }
     putWeights(weights, 0);
-    announce(kEvenReady);
+    ptx::announce(kEvenReady, 256);
     state.scale(factors);
     addValues(state, weights, 0, pair.filled);
     release(place_.empty(kEvenA));
     if (!pair.isWhole) return;
-    meet(kOddReady, 256);
+    ptx::meet(kOddReady, 256);
     getMaxima(most, 1);
     moveTo(state, most, factors);
     state.scale(factors);
@@ -283,7 +277,7 @@ class Group {
     float scores[32] = {}, most[2], factors[2];
     uint32_t weights[16];
     if (pair.isWhole) {
-      meet(kEvenScored, 256);  // one after the other: so one group weighs while the other multiplies
+      ptx::meet(kEvenScored, 256);  // one after the other: so one group weighs while the other multiplies
       awaitPart(kOddA);
       startScores<kHalfSlabs, 2 * kHalfSlabs>(scores);
       awaitPart(kOddB);
@@ -293,7 +287,7 @@ class Group {
     } else if (isLast) {
       release(place_.queryEmpty());
     }
-    meet(kEvenReady, 256);
+    ptx::meet(kEvenReady, 256);
     getMaxima(most, 0);
     moveTo(state, most, factors);
     state.scale(factors);
@@ -309,7 +303,7 @@ class Group {
       moveTo(state, most, factors);
       weigh(state, scores);
       putScores(scores, 1);
-      announce(kOddReady);
+      ptx::announce(kOddReady, 256);
     }
     finish(state);
     release(place_.empty(kEvenB));
@@ -328,7 +322,7 @@ class Group {
       state.scales.sum[r] += __shfl_xor_sync(0xffffffffu, state.scales.sum[r], 2);
       if (lane_ % 4 == 0) place_.sums(lap_, kGroup)[row_ + 8 * r] = state.scales.sum[r];
     }
-    meet(kBothGroups, 256);
+    ptx::meet(kBothGroups, 256);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       state.scales.sum[r] = place_.sums(lap_, 0)[row_ + 8 * r] + place_.sums(lap_, 1)[row_ + 8 * r];

@@ -3,14 +3,9 @@
 
 #include "cuda/attention/mla_combine.cuh"
 #include "cuda/attention/mla_wide_place.cuh"
+#include "cuda/ptx/numbers.cuh"
 
 namespace octavo::cuda::mla::wide {
-
-__device__ __forceinline__ float exp2Approximate(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
 
 /** A lane's two rows, 8 apart; their sums are of the keys that this lane, then this warpgroup, has weighed. */
 struct State {

@@ -4,6 +4,7 @@
 
 #include "base/dtype.h"
 #include "cuda/device/floats.cuh"
+#include "cuda/ptx/numbers.cuh"
 
 namespace octavo::cuda {
 
@@ -16,12 +17,6 @@ constexpr float kRise = 8;         // weights stay below 2^kRise
 struct Softmax {
   float base[2] = {kUnseen, kUnseen}, sum[2] = {0, 0};
 };
-
-__device__ __forceinline__ float exp2Approximate(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
 
 /** −inf where a row does not see a key. `position`: of the lane's first row; `firstKey`: of the tile. */
 template <int kCount>
@@ -81,7 +76,7 @@ __device__ __forceinline__ Correction rebase(Softmax& softmax, const float (&sco
     most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 1));
     most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 2)) * scaleLog2;
     float base = most > softmax.base[r] + kRise ? most : softmax.base[r];
-    correction.factors[r] = exp2Approximate(softmax.base[r] - base);
+    correction.factors[r] = ptx::exp2Approximate(softmax.base[r] - base);
     softmax.base[r] = base;
     softmax.sum[r] *= correction.factors[r];
   }
@@ -96,8 +91,8 @@ __device__ __forceinline__ void weigh(Softmax& softmax, float (&scores)[kCount],
     float even = 0, odd = 0;
 #pragma unroll
     for (int i = 2 * r; i < kCount; i += 4) {
-      scores[i] = exp2Approximate(fmaf(scores[i], scaleLog2, -softmax.base[r]));
-      scores[i + 1] = exp2Approximate(fmaf(scores[i + 1], scaleLog2, -softmax.base[r]));
+      scores[i] = ptx::exp2Approximate(fmaf(scores[i], scaleLog2, -softmax.base[r]));
+      scores[i + 1] = ptx::exp2Approximate(fmaf(scores[i + 1], scaleLog2, -softmax.base[r]));
       even += scores[i];
       odd += scores[i + 1];
     }

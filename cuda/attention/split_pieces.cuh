@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cuda/attention/split_share.cuh"
+#include "cuda/ptx/atomics.cuh"
 
 namespace octavo::cuda::split {
 
@@ -79,7 +80,7 @@ struct Pieces {
     __syncwarp();
     if (threadIdx.x % 32 == 0) {
       int* counter = counters + Part::finisher();
-      asm volatile("atom.add.acq_rel.gpu.global.s32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
+      before = ptx::countOrdered(counter);
       if (before + 1 == count) *counter = 0;
     }
     before = __shfl_sync(0xffffffffu, before, 0);

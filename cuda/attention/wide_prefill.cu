@@ -22,6 +22,7 @@
 #include "cuda/device/alignment.h"
 #include "cuda/device/shared_memory.h"
 #include "cuda/device/tensor_map.h"
+#include "cuda/ptx/named_barriers.cuh"
 #include "cuda/ptx/warp_mma.cuh"
 #include "cuda/ptx/wgmma_registers.cuh"
 #include "ops/attention_scratch.h"
@@ -70,7 +71,7 @@ __device__ __forceinline__ void clearValues(uint32_t values, int firstRow) {
     for (int i = thread; i < chunks; i += 128 * S::kGroups) ptx::storeZeros(from + i * 16);
   }
   ptx::fenceForCopies();
-  asm volatile("bar.sync 1, %0;" ::"n"(128 * S::kGroups) : "memory");
+  ptx::meet(1, 128 * S::kGroups);
 }
 
 template <typename S>
@@ -97,8 +98,8 @@ class Turns {
   __device__ __forceinline__ explicit Turns(int group) : mine_(2 + group), next_(2 + (group + 1) % kGroups) {
     if (group == kGroups - 1) pass();
   }
-  __device__ __forceinline__ void await() const { asm volatile("bar.sync %0, 256;" ::"r"(mine_) : "memory"); }
-  __device__ __forceinline__ void pass() const { asm volatile("bar.arrive %0, 256;" ::"r"(next_) : "memory"); }
+  __device__ __forceinline__ void await() const { ptx::meet(mine_, 256); }
+  __device__ __forceinline__ void pass() const { ptx::announce(next_, 256); }
 
  private:
   int mine_, next_;

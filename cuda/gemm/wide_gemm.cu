@@ -17,6 +17,7 @@
 #include "cuda/device/tensor_map.h"
 #include "cuda/gemm/linear.h"
 #include "cuda/ptx/mbarrier.cuh"
+#include "cuda/ptx/named_barriers.cuh"
 #include "cuda/ptx/tma.cuh"
 #include "cuda/ptx/warp_mma.cuh"
 #include "cuda/ptx/wgmma.cuh"
@@ -136,7 +137,7 @@ __device__ __forceinline__ void storeTiles(const float (&sums)[kCount], const Wi
 #pragma unroll
   for (int piece = 0; piece < kPieces; ++piece) {
     if (leader) ptx::waitStoresRead<0>();
-    asm volatile("bar.sync %0, 128;" ::"r"(1 + group) : "memory");
+    ptx::meet(1 + group, 128);
 #pragma unroll
     for (int j = 0; j < kSlabs * 4; ++j) {
       const float* d = sums + (piece * kSlabs * 4 + j) * 8;
@@ -146,7 +147,7 @@ __device__ __forceinline__ void storeTiles(const float (&sums)[kCount], const Wi
                          roundPair<kType>(d[6], d[7]));
     }
     ptx::fenceForCopies();
-    asm volatile("bar.sync %0, 128;" ::"r"(1 + group) : "memory");
+    ptx::meet(1 + group, 128);
     if (!leader) continue;
 #pragma unroll
     for (int slab = 0; slab < kSlabs; ++slab) {

@@ -8,15 +8,27 @@
 
 namespace octavo::cuda::ptx {
 
+/** A block of a launch without clusters, as all are before sm_90, is a cluster of its own. */
 __device__ __forceinline__ uint32_t clusterRank() {
-  uint32_t rank;
+  uint32_t rank = 0;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+#endif
   return rank;
+}
+__device__ __forceinline__ uint32_t clusterSize() {
+  uint32_t blocks = 1;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
+#endif
+  return blocks;
 }
 
 /** All threads of the cluster have come, and what they wrote before is visible. Every thread. */
 __device__ __forceinline__ void syncCluster() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
 }
 
 /** Where `address` of this block's shared memory lies in block `rank`. */
@@ -47,6 +59,20 @@ __device__ __forceinline__ void waitRemote(uint32_t barrier, uint32_t parity) {
 __device__ __forceinline__ void storeRemote(uint32_t to, uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
   asm volatile("st.shared::cluster.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x), "r"(y), "r"(z), "r"(w)
                : "memory");
+}
+
+__device__ __forceinline__ void storeRemote(uint32_t to, float value) {
+  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(to), "f"(value) : "memory");
+}
+
+/** What lies at `address` in block `rank`. */
+__device__ __forceinline__ float loadRemote(uint32_t address, uint32_t rank) {
+  float value = 0;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("{\n.reg .u32 remote;\nmapa.shared::cluster.u32 remote, %1, %2;\nld.shared::cluster.f32 %0, [remote];\n}"
+               : "=f"(value) : "r"(address), "r"(rank) : "memory");
+#endif
+  return value;
 }
 
 /** loadTile to the same place in every block of `mask`; each one's barrier counts the bytes. One thread. */

@@ -108,16 +108,16 @@ __device__ __forceinline__ SkinnyLane<Shape> bulkLane(int team, int strip, int r
 #pragma unroll
   for (int i = 0; i < found.kXs; ++i) {
     found.x[i] = min(row, rows - 1) * Shape::kXRowBytes + team * 128 + (i * (kTileSteps / found.kXs) * 2 + chunk) * 16;
-    keep(found.x[i]);
+    ptx::keep(found.x[i]);
   }
   found.codes = Shape::kCodeOffset + team * tileBytes(Shape::kBits) + strip * stripBytes(Shape::kBits) +
                 laneOffset<Shape::kBits>();
   int slot = strip * kStripRows + lane / 4 * 2;
   found.scales = Shape::kScaleOffset + slot * 2;
   found.zeros = Shape::kZeroOffset + slot;
-  keep(found.codes);
-  keep(found.scales);
-  keep(found.zeros);
+  ptx::keep(found.codes);
+  ptx::keep(found.scales);
+  ptx::keep(found.zeros);
   return found;
 }
 

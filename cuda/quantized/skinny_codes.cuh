@@ -139,7 +139,7 @@ __device__ __forceinline__ SkinnyLane<Shape> skinnyLane(int team, int strip, int
 #pragma unroll
   for (int i = 0; i < found.kXs; ++i) {
     found.x[i] = team * Shape::kXBytes + row * 128 + ((i * (kTileSteps / found.kXs) * 2 + chunk) ^ (row & 7)) * 16;
-    keep(found.x[i]);
+    ptx::keep(found.x[i]);
   }
   int tileRow = strip / kTileStrips, within = strip % kTileStrips;
   found.codes = Shape::kCodeOffset + tileRow * Shape::kRowBytes + team * tileBytes(Shape::kBits) +
@@ -147,9 +147,9 @@ __device__ __forceinline__ SkinnyLane<Shape> skinnyLane(int team, int strip, int
   int slot = within * kStripRows + lane / 4 * 2;
   found.scales = Shape::kScaleOffset + tileRow * Shape::kGroupBytes * 2 + slot * 2;
   found.zeros = Shape::kZeroOffset + tileRow * Shape::kGroupBytes + slot;
-  keep(found.codes);
-  keep(found.scales);
-  keep(found.zeros);
+  ptx::keep(found.codes);
+  ptx::keep(found.scales);
+  ptx::keep(found.zeros);
   return found;
 }
 

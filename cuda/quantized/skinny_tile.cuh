@@ -3,6 +3,8 @@
 #pragma once
 
 #include "cuda/device/floats.cuh"
+#include "cuda/ptx/cluster.cuh"
+#include "cuda/ptx/shared_memory.cuh"
 #include "cuda/ptx/warp_mma.cuh"
 #include "cuda/quantized/tile_numbers.cuh"
 #include "ops/tensor.h"
@@ -26,12 +28,8 @@ struct SkinnyShare {
   int first, end, begin, last, rank, ranks;
 
   __device__ __forceinline__ explicit SkinnyShare(const SkinnyCodesArguments& a) {
-    rank = 0;
-    ranks = 1;
-#if __CUDA_ARCH__ >= 900
-    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(ranks));
-#endif
+    rank = static_cast<int>(ptx::clusterRank());
+    ranks = static_cast<int>(ptx::clusterSize());
     first = static_cast<int>(blockIdx.x) / ranks * a.blockStrips;
     end = min(first + a.blockStrips, a.strips);
     begin = a.tiles * rank / ranks;
@@ -47,10 +45,7 @@ struct SkinnyPass {
       : region(strip / kTileStrips * kTileStrips), from(strip), to(min(region + Shape::kStrips, share.end)) {}
 };
 
-/** Keeps a value in its register: it is cheaper there than computed again every stage. */
-__device__ __forceinline__ void keep(uint32_t& value) { asm volatile("" : "+r"(value)); }
-
-/** Where a lane finds what it multiplies, from the start of a stage on. */
+/** Where a lane finds what it multiplies, from the start of a stage on. It is kept, not found again every stage. */
 template <typename Shape>
 struct SkinnyLane {
   static constexpr int kXs = Shape::kRows == 8 ? 2 : kTileSteps;
@@ -105,13 +100,9 @@ struct StripGroup {
   uint32_t scales, offsets[2];
 
   __device__ __forceinline__ void load(uint32_t scalesAt, uint32_t zerosAt, bool hasZeros) {
-    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(scales) : "r"(scalesAt) : "memory");
+    scales = ptx::loadWord(scalesAt);
     uint32_t zeros = (1u << (kBits - 1)) * 0x101u;
-    if (hasZeros) {
-      uint16_t both;
-      asm volatile("ld.shared.u16 %0, [%1];" : "=h"(both) : "r"(zerosAt) : "memory");
-      zeros = both;
-    }
+    if (hasZeros) zeros = ptx::loadHalfWord(zerosAt);
     offsets[0] = offsetPair<kBits, kType>(zeros & 0xffu);
     offsets[1] = offsetPair<kBits, kType>(zeros >> 8);
   }
@@ -157,21 +148,6 @@ __device__ __forceinline__ void multiplyTile(float (&sums)[Shape::kWarpStrips][S
   for (int i = 0; i < Shape::kWarpStrips; ++i) addScaled(sums[i], parts[i], groups[i].scales, a.isBf16Scale);
 }
 
-__device__ __forceinline__ void meetCluster() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-#endif
-}
-
-__device__ __forceinline__ float remoteFloat(uint32_t address, int rank) {
-  float value = 0;
-#if __CUDA_ARCH__ >= 900
-  asm volatile("{\n.reg .u32 remote;\nmapa.shared::cluster.u32 remote, %1, %2;\nld.shared::cluster.f32 %0, [remote];\n}"
-               : "=f"(value) : "r"(address), "r"(rank) : "memory");
-#endif
-  return value;
-}
-
 /** Adds what the warps have of every output of a pass, in order, and stores it. Sums: [team][row][column]. */
 template <typename Shape>
 __device__ __forceinline__ void storeSkinny(const float (&sums)[Shape::kWarpStrips][Shape::kRows / 8][4],
@@ -202,7 +178,7 @@ __device__ __forceinline__ void storeSkinny(const float (&sums)[Shape::kWarpStri
       int row = i / kColumns, column = i % kColumns;
       parts[row * kStride + column] = total(row, column);
     }
-    meetCluster();
+    ptx::syncCluster();
   }
   int turns = rows * kColumns;
   for (int i = threadIdx.x + share.rank * Shape::kWarps * 32; i < turns; i += share.ranks * Shape::kWarps * 32) {
@@ -214,13 +190,13 @@ __device__ __forceinline__ void storeSkinny(const float (&sums)[Shape::kWarpStri
       sum = total(row, column);
     } else {
       for (int rank = 0; rank < share.ranks; ++rank) {
-        sum += remoteFloat(ptx::sharedAddress(parts + row * kStride + column), rank);
+        sum += ptx::loadRemote(ptx::sharedAddress(parts + row * kStride + column), rank);
       }
     }
     if (a.bias.data) sum += loadFloat(a.bias.data, a.bias.dtype, output);
     storeFloat(a.out.data, a.out.dtype, row * a.out.stride + output, sum);
   }
-  if (share.ranks > 1) meetCluster();  // others read what the next pass, or none, writes
+  if (share.ranks > 1) ptx::syncCluster();  // others read what the next pass, or none, writes
   else __syncthreads();
 }
 

@@ -6,6 +6,8 @@
 
 #include "base/dtype.h"
 #include "cuda/device/floats.cuh"
+#include "cuda/ptx/numbers.cuh"
+#include "cuda/ptx/shared_memory.cuh"
 #include "cuda/quantized/tiles.cuh"
 
 namespace octavo::cuda {
@@ -20,41 +22,16 @@ __device__ __forceinline__ uint32_t laneOffset() {
 template <int kBits>
 __device__ __forceinline__ void loadWords(uint32_t (&words)[kBits], uint32_t first) {
   if constexpr (kBits == 2) {
-    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(words[0]), "=r"(words[1]) : "r"(first) : "memory");
+    ptx::loadTwoWords(words[0], words[1], first);
   } else if constexpr (kBits == 3) {
 #pragma unroll
-    for (int i = 0; i < 3; ++i) {
-      asm volatile("ld.shared.u32 %0, [%1];" : "=r"(words[i]) : "r"(first + i * 128) : "memory");
-    }
+    for (int i = 0; i < 3; ++i) words[i] = ptx::loadWord(first + i * 128);
   } else {
 #pragma unroll
     for (int i = 0; i < kBits; i += 4) {
-      asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                   : "=r"(words[i]), "=r"(words[i + 1]), "=r"(words[i + 2]), "=r"(words[i + 3])
-                   : "r"(first + i * 128) : "memory");
+      ptx::loadFourWords(words[i], words[i + 1], words[i + 2], words[i + 3], first + i * 128);
     }
   }
-}
-
-/** (a & b) | c and (a & b) ^ c, in one instruction each. */
-__device__ __forceinline__ uint32_t andOr(uint32_t a, uint32_t b, uint32_t c) {
-  uint32_t result;
-  asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(result) : "r"(a), "r"(b), "r"(c));
-  return result;
-}
-__device__ __forceinline__ uint32_t andXor(uint32_t a, uint32_t b, uint32_t c) {
-  uint32_t result;
-  asm("lop3.b32 %0, %1, %2, %3, 0x6a;" : "=r"(result) : "r"(a), "r"(b), "r"(c));
-  return result;
-}
-
-/** a · b + c of both halves. */
-template <DType kType>
-__device__ __forceinline__ uint32_t fusedPair(uint32_t a, uint32_t b, uint32_t c) {
-  uint32_t result;
-  if constexpr (kType == DType::kBF16) asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(c));
-  else asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(c));
-  return result;
 }
 
 template <DType kType>
@@ -83,15 +60,15 @@ __device__ __forceinline__ void toLeft(uint32_t (&left)[4], const uint32_t (&wor
     int pair = step * 4 + i;
     uint32_t word = words[pairWord<kBits>(pair)] >> pairBit<kBits>(pair);
     if constexpr (kBits == 8 && kType == DType::kBF16) {
-      uint32_t centred = fusedPair<kType>(andOr(word, 0x007f007fu, kBase<kType>), kOnes<kType>,
-                                          andXor(word, 0x00800080u, 0xc380c380u));
-      left[i] = fusedPair<kType>(centred, kOnes<kType>, offsets[i % 2]);
+      uint32_t centred = ptx::fusedPair<kType>(ptx::andOr(word, 0x007f007fu, kBase<kType>), kOnes<kType>,
+                                               ptx::andXor(word, 0x00800080u, 0xc380c380u));
+      left[i] = ptx::fusedPair<kType>(centred, kOnes<kType>, offsets[i % 2]);
     } else {
-      uint32_t placed = andOr(word, kBits == 3 && pair == 15 ? 0x00010001u : kMask, kBase<kType>);
+      uint32_t placed = ptx::andOr(word, kBits == 3 && pair == 15 ? 0x00010001u : kMask, kBase<kType>);
       if (kBits == 3 && pair == 15) {
-        placed = andOr(words[2] >> 13, 0x00040004u, andOr(words[1] >> 14, 0x00020002u, placed));
+        placed = ptx::andOr(words[2] >> 13, 0x00040004u, ptx::andOr(words[1] >> 14, 0x00020002u, placed));
       }
-      left[i] = fusedPair<kType>(placed, kOnes<kType>, offsets[i % 2]);
+      left[i] = ptx::fusedPair<kType>(placed, kOnes<kType>, offsets[i % 2]);
     }
   }
 }

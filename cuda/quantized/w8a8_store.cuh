@@ -1,6 +1,7 @@
 // From sums to outputs: halves of K meet, scales and bias come in, and the result is rounded and stored.
 #pragma once
 
+#include "cuda/ptx/named_barriers.cuh"
 #include "cuda/ptx/tma.cuh"
 #include "cuda/quantized/w8a8_sums.cuh"
 
@@ -30,9 +31,7 @@ __device__ __forceinline__ bool fold(Sum (&sums)[S::kTiles][S::kSums], const Sha
 #pragma unroll
   for (int i = 0; i < S::kTiles * kVectors; ++i) {
     uint32_t bits[4];
-    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(bits[0]), "=r"(bits[1]), "=r"(bits[2]), "=r"(bits[3])
-                 : "r"(shared.fold + offset + i * 2048));
+    ptx::loadFourWords(bits[0], bits[1], bits[2], bits[3], shared.fold + offset + i * 2048);
 #pragma unroll
     for (int j = 0; j < 4; ++j) sums[i / kVectors][i % kVectors * 4 + j] += __builtin_bit_cast(Sum, bits[j]);
   }
@@ -54,8 +53,8 @@ __device__ __forceinline__ void storePair(const Matrix& out, int64_t row, int64_
 }
 
 __device__ __forceinline__ void syncGroup(const Lane& lane) {
-  if (lane.group == 0) asm volatile("bar.sync 1, 128;" ::: "memory");
-  else asm volatile("bar.sync 2, 128;" ::: "memory");
+  if (lane.group == 0) ptx::meet(1, 128);
+  else ptx::meet(2, 128);
 }
 
 /**
@@ -78,24 +77,15 @@ struct Terms {
       if (kScaling == Scaling::kRow) {
         float scale = loadFloat(a.weightScales.data, a.weightScales.dtype,
                                 (place.weightRow - place.column + column) / a.groupRows);
-        storeShared(columnScales + thread * 4, scale);
+        ptx::storeShared(columnScales + thread * 4, scale);
       }
-      if (a.bias.data) storeShared(biases + thread * 4, loadFloat(a.bias.data, a.bias.dtype, column));
+      if (a.bias.data) ptx::storeShared(biases + thread * 4, loadFloat(a.bias.data, a.bias.dtype, column));
     }
     if (kScaling == Scaling::kRow && thread < S::kGroupRows && firstRow + thread < place.endRow) {
-      storeShared(rowScales + thread * 4, a.xScales[firstRow + thread]);
+      ptx::storeShared(rowScales + thread * 4, a.xScales[firstRow + thread]);
     }
   }
-  __device__ __forceinline__ static void storeShared(uint32_t to, float value) {
-    asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(value) : "memory");
-  }
 };
-
-__device__ __forceinline__ float2 loadSharedPair(uint32_t address) {
-  float2 pair;
-  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(pair.x), "=f"(pair.y) : "r"(address));
-  return pair;
-}
 
 /** 64 rows and up to 64 columns of sums, from `first` on, to values. `column` and rowScales are this lane's. */
 template <int kCount, typename S, Scaling kScaling, typename Sum>
@@ -104,8 +94,8 @@ __device__ __forceinline__ void finish(float (&values)[kCount], const Sum (&sums
 #pragma unroll
   for (int i = 0; i < kCount / 4; ++i) {
     float2 scale{1, 1}, bias{0, 0};
-    if constexpr (kScaling == Scaling::kRow) scale = loadSharedPair(terms.columnScales + (column + i * 8) * 4);
-    if (hasBias) bias = loadSharedPair(terms.biases + (column + i * 8) * 4);
+    if constexpr (kScaling == Scaling::kRow) scale = ptx::loadSharedPair(terms.columnScales + (column + i * 8) * 4);
+    if (hasBias) bias = ptx::loadSharedPair(terms.biases + (column + i * 8) * 4);
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       float value = static_cast<float>(sums[first + i * 4 + j]);
@@ -151,8 +141,8 @@ __device__ __forceinline__ void storeSums(const Sum (&sums)[S::kTiles][S::kSums]
     float rowScales[2] = {1, 1};
     if constexpr (kScaling == Scaling::kRow) {
       uint32_t from = terms.rowScales + (tile * 64 + lane.row()) * 4;
-      rowScales[0] = loadShared(from);
-      rowScales[1] = loadShared(from + 32);
+      rowScales[0] = ptx::loadShared(from);
+      rowScales[1] = ptx::loadShared(from + 32);
     }
 #pragma unroll
     for (int piece = 0; piece < S::kSums / kPiece; ++piece) {

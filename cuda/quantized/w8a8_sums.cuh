@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/device/floats.cuh"
+#include "cuda/ptx/shared_memory.cuh"
 #include "cuda/ptx/wgmma.cuh"
 #include "cuda/ptx/wgmma_codes.cuh"
 #include "cuda/quantized/w8a8_tile.cuh"
@@ -75,12 +76,6 @@ struct BlockScales {
   }
 };
 
-__device__ __forceinline__ float loadShared(uint32_t address) {
-  float value;
-  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(address));
-  return value;
-}
-
 template <int kTiles, typename Sum, int kSums>
 __device__ __forceinline__ void clear(Sum (&sums)[kTiles][kSums]) {
 #pragma unroll
@@ -128,8 +123,8 @@ struct PromotedSums {
     multiplyStage<ptx::E4m3Codes>(products.sums, x + row * kDepth, weight, adds);
     if constexpr (kScales) {
       uint32_t scales = shared.scales + slot.index * S::kScaleBytes + scaleOffset + tile * 256;
-      products.upper = weightScale * loadShared(scales);
-      products.lower = weightScale * loadShared(scales + 32);
+      products.upper = weightScale * ptx::loadShared(scales);
+      products.lower = weightScale * ptx::loadShared(scales + 32);
     }
     products.slot = slot.index;
   }

@@ -18,7 +18,10 @@
 #include "cuda/device/floats.cuh"
 #include "cuda/device/shared_memory.h"
 #include "cuda/device/tensor_map.h"
+#include "cuda/ptx/cluster.cuh"
 #include "cuda/ptx/mbarrier.cuh"
+#include "cuda/ptx/named_barriers.cuh"
+#include "cuda/ptx/shared_memory.cuh"
 #include "cuda/ptx/tma.cuh"
 #include "cuda/ptx/warp_mma.cuh"
 #include "cuda/ptx/wgmma.cuh"
@@ -83,8 +86,8 @@ struct WideCodesShare {
   int first, step, total, begin, end, rank, ranks;
 
   __device__ __forceinline__ explicit WideCodesShare(const WideCodesArguments& a) {
-    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(ranks));
+    rank = static_cast<int>(ptx::clusterRank());
+    ranks = static_cast<int>(ptx::clusterSize());
     total = a.rowTiles * a.tokenTiles;
     first = static_cast<int>(blockIdx.x) / ranks;
     step = static_cast<int>(gridDim.x) / ranks;
@@ -123,7 +126,7 @@ __device__ __forceinline__ void produceWide(const WideCodesArguments& a, const W
 /** code − zero times its scale, rounded once. `scales`: the scale twice, in its own dtype, x's where kSame. */
 template <DType kType, bool kSame>
 __device__ __forceinline__ uint32_t scalePair(uint32_t pair, uint32_t scales) {
-  if constexpr (kSame) return fusedPair<kType>(pair, scales, 0x80008000u);  // −0: a product that is 0 keeps its sign
+  if constexpr (kSame) return ptx::fusedPair<kType>(pair, scales, 0x80008000u);  // −0: a product of 0 keeps its sign
   float low, high, scale, again;
   if constexpr (kType == DType::kBF16) {
     unpackBf16(pair, low, high);
@@ -263,29 +266,25 @@ struct WideCodesProduct {
   }
 };
 
-__device__ __forceinline__ void meetWideCluster() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-
 /** Of a cluster of two: each keeps the sums of half of the tokens, in its lower registers, and adds the other's. */
 template <typename Shape>
 __device__ __forceinline__ void swapHalves(float (&sums)[Shape::kBlocks][Shape::kSums],
                                            const WideCodesShared<Shape>& shared, const WideCodesShare& share) {
   constexpr int kHalf = Shape::kSums / 2;
   int group = static_cast<int>(threadIdx.x) / 128 - 1;
-  uint32_t mine = shared.ring + (group * Shape::kBlocks * kHalf * 128 + threadIdx.x % 128) * 4, theirs;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(theirs) : "r"(mine), "r"(share.rank ^ 1));
-  meetWideCluster();  // both have read their rings to the end
+  uint32_t mine = shared.ring + (group * Shape::kBlocks * kHalf * 128 + threadIdx.x % 128) * 4;
+  uint32_t theirs = ptx::addressIn(mine, share.rank ^ 1);
+  ptx::syncCluster();  // both have read their rings to the end
 #pragma unroll
   for (int i = 0; i < Shape::kBlocks * kHalf; ++i) {
     float value = share.rank ? sums[i / kHalf][i % kHalf] : sums[i / kHalf][i % kHalf + kHalf];
-    asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(theirs + i * 512), "f"(value) : "memory");
+    ptx::storeRemote(theirs + i * 512, value);
   }
-  meetWideCluster();
+  ptx::syncCluster();
 #pragma unroll
   for (int i = 0; i < Shape::kBlocks * kHalf; ++i) {
-    float value, &sum = sums[i / kHalf][i % kHalf];
-    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(mine + i * 512) : "memory");
+    float& sum = sums[i / kHalf][i % kHalf];
+    float value = ptx::loadShared(mine + i * 512);
     sum = (share.rank ? sums[i / kHalf][i % kHalf + kHalf] : sum) + value;
   }
 }
@@ -297,7 +296,7 @@ __device__ __forceinline__ void storeBlock(const float (&sums)[Shape::kSums], co
   int group = static_cast<int>(threadIdx.x) / 128 - 1, warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
   bool leader = threadIdx.x % 128 == 0;
   if (leader) ptx::waitStoresRead<0>();
-  asm volatile("bar.sync %0, 128;" ::"r"(1 + group) : "memory");
+  ptx::meet(1 + group, 128);
 #pragma unroll
   for (int i = 0; i < Shape::kTokens / 16; ++i) {
     if (i * 16 >= tokens) break;
@@ -311,7 +310,7 @@ __device__ __forceinline__ void storeBlock(const float (&sums)[Shape::kSums], co
     ptx::storeMatricesTransposed(out + row * 128 + ((chunk ^ (row & 7)) << 4), pairs);
   }
   ptx::fenceForCopies();
-  asm volatile("bar.sync %0, 128;" ::"r"(1 + group) : "memory");
+  ptx::meet(1 + group, 128);
   if (!leader) return;
   for (int row = 0; row < tokens; row += 32) ptx::storeTile(&a.outMap, out + row * 128, column, token + row);
   ptx::commitStores();
@@ -391,8 +390,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1) wideCodesKernel(const __gr
     if (threadIdx.x < 32) produceWide<Shape>(a, shared, share);
     __syncwarp();
     if (share.ranks > 1) {  // where the others swap
-      meetWideCluster();
-      meetWideCluster();
+      ptx::syncCluster();
+      ptx::syncCluster();
     }
   } else {
     ptx::raiseRegisters<232>();
