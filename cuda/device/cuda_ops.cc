@@ -8,6 +8,7 @@
 #include "cuda/device/cuda_check.h"
 #include "cuda/device/cuda_stream.h"
 #include "cuda/elementwise/elementwise.h"
+#include "cuda/fused/fused.h"
 #include "cuda/gemm/linear.h"
 #include "cuda/quantized/quantized.h"
 #include "cuda/sampling/sampling.h"
@@ -95,6 +96,27 @@ void CudaOps::linear(const Matrix& out, const Matrix& x, const QuantizedMatrix& 
   launchQuantizedLinear(out, x, weight, bias, scratch, traits_, handleOf(stream));
 }
 
+void CudaOps::fusedLinear(const FusedLinear& fused, const Matrix& weight, const Vector& bias, Stream& stream) {
+  if (!canFuse(fused, weight)) return Ops::fusedLinear(fused, weight, bias, stream);
+  use();
+  launchRowProduct(fused, weight, bias, traits_, handleOf(stream));
+}
+
+void CudaOps::fusedLinear(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias,
+                          const LinearScratch& scratch, Stream& stream) {
+  if (!canFuse(fused, weight)) return Ops::fusedLinear(fused, weight, bias, scratch, stream);
+  use();
+  launchRowProduct(fused, weight, bias, traits_, handleOf(stream));
+}
+
+bool CudaOps::canFuse(const FusedLinear& fused, const Matrix& weight) const {
+  return canMultiplyRows(fused, weight, traits_);
+}
+
+bool CudaOps::canFuse(const FusedLinear& fused, const QuantizedMatrix& weight) const {
+  return canMultiplyRows(fused, weight, traits_);
+}
+
 void CudaOps::groupedLinear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight,
                             const ExpertRows& experts, const LinearScratch& scratch, Stream& stream) {
   use();
@@ -128,6 +150,12 @@ void CudaOps::kvWrite(const KvCacheView& cache, int32_t layer, const Heads& key,
   requireFloats("kvWrite", cache);
   use();
   launchKvWrite(cache, layer, key, value, slots, handleOf(stream));
+}
+
+void CudaOps::ropeKvWrite(const KvCacheView& cache, int32_t layer, const RopeWrite& step, Stream& stream) {
+  if (!canRopeWrite(cache, step)) return Ops::ropeKvWrite(cache, layer, step, stream);
+  use();
+  launchRopeWrite(cache, layer, step, traits_, handleOf(stream));
 }
 
 void CudaOps::copyBlocks(const BlockCopies& copies, Stream& stream) {

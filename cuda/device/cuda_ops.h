@@ -25,6 +25,11 @@ class CudaOps final : public Ops {
   void linear(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias, Stream& stream) override;
   void linear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
               const LinearScratch& scratch, Stream& stream) override;
+  void fusedLinear(const FusedLinear& fused, const Matrix& weight, const Vector& bias, Stream& stream) override;
+  void fusedLinear(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias,
+                   const LinearScratch& scratch, Stream& stream) override;
+  bool canFuse(const FusedLinear& fused, const Matrix& weight) const override;
+  bool canFuse(const FusedLinear& fused, const QuantizedMatrix& weight) const override;
   void groupedLinear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const ExpertRows& experts,
                      const LinearScratch& scratch, Stream& stream) override;
   void dequantize(const Matrix& out, const QuantizedMatrix& weight, Stream& stream) override;
@@ -34,6 +39,7 @@ class CudaOps final : public Ops {
             float magnitude, Stream& stream) override;
   void kvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, const Heads& value, const int64_t* slots,
                const KvScales& scales, Stream& stream) override;
+  void ropeKvWrite(const KvCacheView& cache, int32_t layer, const RopeWrite& step, Stream& stream) override;
   void copyBlocks(const BlockCopies& copies, Stream& stream) override;
   void pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
                       const AttentionBatch& batch, float scale, const AttentionVariant& variant,

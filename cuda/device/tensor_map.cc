@@ -86,6 +86,15 @@ CUtensorMap tensorMapOf(const Matrix& matrix, int boxRows) {
                     {kBoxColumns, static_cast<cuuint32_t>(boxRows)}});
 }
 
+CUtensorMap slabMapOf(const Matrix& matrix, int boxRows, int boxSlabs) {
+  const auto rowBytes = static_cast<cuuint64_t>(matrix.stride) * 2, rows = static_cast<cuuint64_t>(matrix.rows);
+  return encode<4>({matrix.data,
+                    typeOf(matrix.dtype),
+                    {kBoxColumns, rows, static_cast<cuuint64_t>(matrix.columns) / kBoxColumns, 1},
+                    {rowBytes, kBoxColumns * 2, rows * rowBytes},
+                    {kBoxColumns, static_cast<cuuint32_t>(boxRows), static_cast<cuuint32_t>(boxSlabs), 1}});
+}
+
 CUtensorMap codeMapOf(const void* codes, int64_t rows, int64_t columns, int64_t stride, int boxRows) {
   return encode<2>({const_cast<void*>(codes),
                     CU_TENSOR_MAP_DATA_TYPE_UINT8,

@@ -15,6 +15,12 @@ namespace octavo::cuda {
 CUtensorMap tensorMapOf(const Matrix& matrix, int boxRows);
 
 /**
+ * The same, whose columns are a multiple of 64, in boxes of boxRows rows and boxSlabs times 64 columns: coordinates
+ * (0, row, slab, 0). In shared memory one slab after the other, rows as above.
+ */
+CUtensorMap slabMapOf(const Matrix& matrix, int boxRows, int boxSlabs);
+
+/**
  * Rows of 8-bit codes, `stride` bytes (a multiple of 16) apart, in boxes of boxRows × 128 columns that lie in shared
  * memory as above.
  */

@@ -1,0 +1,30 @@
+// Ops::fusedLinear and Ops::ropeKvWrite in one kernel each: what a decode step of few rows is made of.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "cuda/device/device_traits.h"
+#include "ops/fused_linear.h"
+#include "ops/quantized_matrix.h"
+#include "ops/rope_write.h"
+
+namespace octavo::cuda {
+
+/**
+ * True where launchRowProduct applies: sm_90a code is loaded, x, norm and weight are of 16 bits (x and weight of one
+ * dtype) on 16-byte boundaries, K is a multiple of 64, and the rows of x fit in shared memory beside a ring.
+ */
+bool canMultiplyRows(const FusedLinear& fused, const Matrix& weight, const DeviceTraits& traits);
+
+/** Reads the weight once. May start while the kernel ahead still runs, and lets the next one do so. */
+void launchRowProduct(const FusedLinear& fused, const Matrix& weight, const Vector& bias, const DeviceTraits& traits,
+                      cudaStream_t stream);
+
+/** True where launchRopeWrite applies: a cache of floats, heads of up to 256. */
+bool canRopeWrite(const KvCacheView& cache, const RopeWrite& step);
+
+/** See Ops::ropeKvWrite; keys are left as they were. May start while the kernel ahead still runs. */
+void launchRopeWrite(const KvCacheView& cache, int32_t layer, const RopeWrite& step, const DeviceTraits& traits,
+                     cudaStream_t stream);
+
+}  // namespace octavo::cuda
