@@ -20,6 +20,14 @@ bool canMultiplyRows(const FusedLinear& fused, const Matrix& weight, const Devic
 void launchRowProduct(const FusedLinear& fused, const Matrix& weight, const Vector& bias, const DeviceTraits& traits,
                       cudaStream_t stream);
 
+/**
+ * The same for codes: e4m3 in rows whose x becomes codes too, scaled by row or in blocks of 128, K a multiple of 128 and at
+ * most 16384; or four bits in tiles, K a multiple of 32. Where gate and up follow, halves of whole tiles.
+ */
+bool canMultiplyRows(const FusedLinear& fused, const QuantizedMatrix& weight, const DeviceTraits& traits);
+void launchRowProduct(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias,
+                      const DeviceTraits& traits, cudaStream_t stream);
+
 /** True where launchRopeWrite applies: a cache of floats, heads of up to 256. */
 bool canRopeWrite(const KvCacheView& cache, const RopeWrite& step);
 

@@ -72,7 +72,7 @@ class InputRows {
 
   /** What the last slot has beyond the columns of a row is multiplied with zeros. */
   __device__ __forceinline__ void clearTail() {
-    const int end = a_.pieces * kWarps * rows_ * (kStepBytes / 4);
+    const int end = a_.steps * rows_ * (kStepBytes / 4);
     for (int i = chunks_ / 4 * rows_ * 16 + static_cast<int>(threadIdx.x); i < end; i += kWorkers) words_[i] = 0;
   }
 

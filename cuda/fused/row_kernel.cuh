@@ -27,40 +27,32 @@ __device__ __forceinline__ void bringTiles(const Arguments& a, uint32_t base) {
   for (int tile = static_cast<int>(blockIdx.x); tile < a.tiles; tile += static_cast<int>(gridDim.x)) {
     for (int piece = 0; piece < a.pieces; ++piece) {
       ptx::waitBarrier(to.empty(), to.phase ^ 1);
-      ptx::arriveExpecting(to.full(), kSlotBytes);
+      ptx::arriveExpecting(to.full(), static_cast<uint32_t>(a.expected));
       Weights::bring(a, to, tile, piece, policy);
       to.advance();
     }
   }
 }
 
-/** x for this lane's share of a slot; zeros where there is no such row. */
-__device__ __forceinline__ uint4 inputOf(const uint4* input, int step, int rows) {
-  const int lane = threadIdx.x % 32;
-  if (lane / 4 >= rows) return make_uint4(0, 0, 0, 0);
-  return input[step * rows * 4 + lane];
-}
-
 template <typename Weights>
 __device__ __forceinline__ void multiplyTiles(const Arguments& a, uint8_t* shared, uint32_t base) {
-  const uint4* input = reinterpret_cast<const uint4*>(shared + a.layout.input);
-  const Weights weights(a);
-  const int warp = static_cast<int>(threadIdx.x) / 32, rows = static_cast<int>(a.x.rows);
+  Weights weights(a, shared);
   Cursor from(base, a.layout);
   TileEnd end(a, shared);
   int turn = 0;
   for (int tile = static_cast<int>(blockIdx.x); tile < a.tiles; tile += static_cast<int>(gridDim.x)) {
     end.begin(tile);
+    weights.beginTile(tile);
     Sums sums;
     for (int piece = 0; piece < a.pieces; ++piece) {
-      const uint4 x = inputOf(input, piece * kWarps + warp, rows);
+      weights.prepare(piece);
       ptx::waitBarrier(from.full(), from.phase);
-      weights.multiply(sums, from.address(), x);
+      weights.multiply(sums, from.address());
       __syncwarp();
       if (threadIdx.x % 32 == 0) ptx::arrive(from.empty());
       from.advance();
     }
-    end.leave(sums, turn);
+    end.template leave<Weights::kSeparates>(sums, turn);
     meetWorkers();
     end.finish(turn);
     turn ^= 1;
@@ -83,7 +75,7 @@ __global__ void __launch_bounds__(kThreads, 2) rowProductKernel(const __grid_con
     if (threadIdx.x == kWorkers) bringTiles<Weights>(a, base);
     return;
   }
-  InputRows<Weights::kInput>(a, shared).bring();
+  typename Weights::Input(a, shared).bring();
   meetWorkers();
   multiplyTiles<Weights>(a, shared, base);
 #endif

@@ -7,6 +7,7 @@
 #include "cuda/device/cuda_check.h"
 #include "cuda/device/overlapped_launch.h"
 #include "cuda/device/shared_memory.h"
+#include "cuda/fused/fused.h"
 #include "cuda/fused/row_kernel.cuh"
 
 namespace octavo::cuda::rows {
@@ -15,26 +16,26 @@ constexpr int kBlockBytes = 227 * 1024;                 // of shared memory, at 
 constexpr int kHalfBytes = (228 * 1024 - 2048) / 2;     // where two are to share a multiprocessor
 constexpr int kFewestSlots = 4, kEnoughSlots = 5;
 
-/** What lanes read of x: all slots of a tile. */
-inline int64_t inputBytes(int64_t rows, int64_t pieces) { return pieces * kWarps * rows * kStepBytes; }
-
-inline int slotsIn(int bytes, int64_t inputBytes) {
-  const int64_t left = bytes - inputBytes - Layout::of(0, 0).bytes;
-  return static_cast<int>(std::clamp<int64_t>(left / (kSlotBytes + 16), 0, kMostSlots));
+inline int slotsIn(int bytes, const Places& places) {
+  const int64_t left = bytes - places.fixedBytes();
+  return static_cast<int>(std::clamp<int64_t>(left / (places.slotBytes + 16), 0, kMostSlots));
 }
 
 /** Half of a multiprocessor's memory, for the next kernel of the chain has the other; all of it where x is large. */
-inline Layout layoutFor(int64_t inputBytes) {
-  const int half = slotsIn(kHalfBytes, inputBytes);
-  return Layout::of(half >= kEnoughSlots ? half : slotsIn(kBlockBytes, inputBytes), inputBytes);
+inline Layout layoutFor(const Places& places) {
+  const int half = slotsIn(kHalfBytes, places);
+  return Layout::of(half >= kEnoughSlots ? half : slotsIn(kBlockBytes, places), places);
 }
 
-inline bool fits(int64_t rows, int64_t pieces) {
-  return slotsIn(kBlockBytes, inputBytes(rows, pieces)) >= kFewestSlots;
+inline bool fits(const Places& places) { return slotsIn(kBlockBytes, places) >= kFewestSlots; }
+
+inline int32_t tilesOf(const FusedLinear& fused, int outputs) {
+  return static_cast<int32_t>(ceilDivide(fused.out.columns, outputs));
 }
 
-/** All but the map and what is the weight's own. `columnsOfSlot`: of the weight, that a slot holds of each row. */
-inline Arguments argumentsOf(const FusedLinear& fused, const Vector& bias, int64_t columnsOfSlot) {
+/** All but the maps and what is the weight's own. */
+inline Arguments argumentsOf(const FusedLinear& fused, const Vector& bias, int outputs, int64_t pieces,
+                             const Places& places) {
   Arguments a{};
   a.out = fused.out;
   a.x = fused.x;
@@ -43,12 +44,27 @@ inline Arguments argumentsOf(const FusedLinear& fused, const Vector& bias, int64
   a.epsilon = fused.epsilon;
   a.end = fused.end;
   a.productType = fused.product.dtype;
-  a.outputs = fused.end == ProductEnd::kSwiglu ? kTile / 2 : kTile;
-  a.tiles = static_cast<int32_t>(ceilDivide(fused.out.columns, a.outputs));
-  a.pieces = static_cast<int32_t>(ceilDivide(fused.x.columns, columnsOfSlot));
-  a.layout = layoutFor(inputBytes(fused.x.rows, a.pieces));
+  a.outputs = outputs;
+  a.tiles = tilesOf(fused, outputs);
+  a.pieces = static_cast<int32_t>(pieces);
+  a.steps = static_cast<int32_t>(places.steps);
+  a.expected = kSlotBytes;
+  a.layout = layoutFor(places);
   return a;
 }
+
+/** Rows of 16 bits on 16-byte boundaries, no more than a launch takes, and a norm of 16 bits. */
+inline bool hasFewRows(const FusedLinear& fused) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  const Matrix& x = fused.x;
+  const bool isNormed = fused.norm.data != nullptr;
+  return dtypeBytes(x.dtype) == 2 && isChunked(x) && x.rows > 0 && x.rows <= kMostFusedRows && x.columns < kMost &&
+         fused.out.columns > 0 && fused.out.columns < kMost / 2 &&
+         (!isNormed || (dtypeBytes(fused.norm.dtype) == 2 && isChunked(fused.norm)));
+}
+
+/** Rows of a tile's box: gate and up share one. */
+inline int slabOutputs(const FusedLinear& fused) { return fused.end == ProductEnd::kSwiglu ? kTile / 2 : kTile; }
 
 template <typename Weights>
 void launch(const Arguments& a, const DeviceTraits& traits, cudaStream_t stream) {

@@ -1,6 +1,6 @@
 // Products of few rows with a weight of numbers.
 #include "cuda/device/tensor_map.h"
-#include "cuda/fused/fused.h"
+#include "cuda/fused/row_forms.h"
 #include "cuda/fused/row_launch.cuh"
 
 namespace octavo::cuda {
@@ -8,27 +8,41 @@ namespace {
 
 constexpr int64_t kSlabColumns = rows::kSlabBytes / 2;
 
-bool isHalf(DType dtype) { return dtypeBytes(dtype) == 2; }
+int64_t piecesOf(const Matrix& x) { return ceilDivide(x.columns, rows::kSlabs * kSlabColumns); }
+
+rows::Places placesOf(const Matrix& x) {
+  rows::Places places;
+  places.steps = piecesOf(x) * rows::kWarps;
+  places.rows = x.rows;
+  return places;
+}
 
 }  // namespace
 
 bool canMultiplyRows(const FusedLinear& fused, const Matrix& weight, const DeviceTraits& traits) {
-  constexpr int64_t kMost = int64_t{1} << 31;
-  const Matrix& x = fused.x;
-  const bool hasKernel = traits.architecture >= 90 && isHalf(x.dtype) && weight.dtype == x.dtype &&
-                         (!fused.norm.data || (isHalf(fused.norm.dtype) && isChunked(fused.norm)));
-  const bool isWhole = isChunked(x) && isChunked(weight) && x.columns % kSlabColumns == 0 && weight.rows < kMost &&
-                       x.columns < kMost;
-  return hasKernel && isWhole && x.rows > 0 && x.rows <= kMostFusedRows && fused.out.columns > 0 &&
-         rows::fits(x.rows, ceilDivide(x.columns, rows::kSlabs * kSlabColumns));
+  return traits.architecture >= 90 && rows::hasFewRows(fused) && weight.dtype == fused.x.dtype && isChunked(weight) &&
+         fused.x.columns % kSlabColumns == 0 && rows::fits(placesOf(fused.x));
 }
 
 void launchRowProduct(const FusedLinear& fused, const Matrix& weight, const Vector& bias, const DeviceTraits& traits,
                       cudaStream_t stream) {
-  rows::Arguments a = rows::argumentsOf(fused, bias, rows::kSlabs * kSlabColumns);
-  a.map = slabMapOf(weight, a.outputs, rows::kSlabs);
+  const int outputs = rows::slabOutputs(fused);
+  rows::Arguments a = rows::argumentsOf(fused, bias, outputs, piecesOf(fused.x), placesOf(fused.x));
+  a.map = slabMapOf(weight, outputs, rows::kSlabs);
   if (weight.dtype == DType::kBF16) rows::launch<rows::DenseRows<DType::kBF16>>(a, traits, stream);
   else rows::launch<rows::DenseRows<DType::kF16>>(a, traits, stream);
+}
+
+bool canMultiplyRows(const FusedLinear& fused, const QuantizedMatrix& weight, const DeviceTraits& traits) {
+  if (traits.architecture < 90 || !rows::hasFewRows(fused)) return false;
+  if (weight.codeType == CodeType::kE4M3) return rows::canMultiplyE4m3(fused, weight, traits);
+  return rows::canMultiplyTiles(fused, weight);
+}
+
+void launchRowProduct(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias,
+                      const DeviceTraits& traits, cudaStream_t stream) {
+  if (weight.codeType == CodeType::kE4M3) rows::launchE4m3(fused, weight, bias, traits, stream);
+  else rows::launchTiles(fused, weight, bias, traits, stream);
 }
 
 }  // namespace octavo::cuda
