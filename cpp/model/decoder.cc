@@ -16,8 +16,8 @@ struct Decoder::State {
         const BatchLimits& limits);
 
   Matrix forward(const Batch& batch, const KvCacheView& cache, Stream& stream, const int32_t* sampled);
-  Matrix decode(int32_t sequences, const KvCacheView& cache, Stream& stream, const int32_t* sampled);
-  void upload(const Batch& batch, Stream& stream) { input_.upload(batch, device_, stream); }
+  Matrix decode(const void* image, int32_t sequences, const KvCacheView& cache, Stream& stream, const int32_t* sampled);
+  void pack(const Batch& batch, void* image) const { input_.pack(batch, image); }
 
  private:
   /** One step on its stream: the arguments that every phase needs. */
@@ -117,9 +117,10 @@ Matrix Decoder::State::forward(const Batch& batch, const KvCacheView& cache, Str
   return compute(uploaded, static_cast<int64_t>(batch.logitRows.size()), cache, stream, batch.resolves ? sampled : nullptr);
 }
 
-Matrix Decoder::State::decode(int32_t sequences, const KvCacheView& cache, Stream& stream, const int32_t* sampled) {
+Matrix Decoder::State::decode(const void* image, int32_t sequences, const KvCacheView& cache, Stream& stream,
+                              const int32_t* sampled) {
   checkCache(cache);
-  return compute(input_.decodes(sequences, spec_.contextLength, ops_, stream), sequences, cache, stream, sampled);
+  return compute(input_.decodes(image, sequences, spec_.contextLength, ops_, stream), sequences, cache, stream, sampled);
 }
 
 Matrix Decoder::State::compute(const DeviceBatch& batch, int64_t logitRows, const KvCacheView& cache, Stream& stream,
@@ -251,10 +252,11 @@ size_t Decoder::linearScratchBytes(const std::vector<CodedShape>& weights, DType
   return most;
 }
 
-void Decoder::upload(const Batch& batch, Stream& stream) { state_->upload(batch, stream); }
+void Decoder::pack(const Batch& batch, void* image) const { state_->pack(batch, image); }
 
-Matrix Decoder::decode(int32_t sequences, const KvCacheView& cache, Stream& stream, const int32_t* sampled) {
-  return state_->decode(sequences, cache, stream, sampled);
+Matrix Decoder::decode(const void* image, int32_t sequences, const KvCacheView& cache, Stream& stream,
+                       const int32_t* sampled) {
+  return state_->decode(image, sequences, cache, stream, sampled);
 }
 
 Matrix Decoder::forward(const Batch& batch, const KvCacheView& cache, Stream& stream, const int32_t* sampled) {

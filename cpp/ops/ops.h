@@ -9,6 +9,7 @@
 #include "ops/block_copies.h"
 #include "ops/expert_rows.h"
 #include "ops/fused_linear.h"
+#include "ops/image_turns.h"
 #include "ops/latent.h"
 #include "ops/linear_scratch.h"
 #include "ops/quantized_matrix.h"
@@ -43,6 +44,15 @@ class Ops {
    */
   virtual void widenRows(int32_t* out, int32_t outStride, const int32_t* from, const int32_t* stride, int32_t rows,
                          Stream& stream) = 0;
+
+  /**
+   * to = the image whose turn it is. Its first eight bytes, an int64, say how many it has: a multiple of 16, at most
+   * the stride.
+   */
+  virtual void fetchImage(void* to, const ImageTurns& from, Stream& stream) = 0;
+
+  /** The first `bytes` bytes, a multiple of 8, of the image whose turn it is = from; then it is the next one's turn. */
+  virtual void storeImage(const ImageTurns& to, const void* from, size_t bytes, Stream& stream) = 0;
 
   /** out = x / sqrt(mean(x²) + epsilon) * weight, over columns. out may be x. */
   virtual void rmsNorm(const Matrix& out, const Matrix& x, const Vector& weight, float epsilon,

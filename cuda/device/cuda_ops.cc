@@ -64,6 +64,16 @@ void CudaOps::widenRows(int32_t* out, int32_t outStride, const int32_t* from, co
   launchWidenRows(out, outStride, from, stride, rows, handleOf(stream));
 }
 
+void CudaOps::fetchImage(void* to, const ImageTurns& from, Stream& stream) {
+  use();
+  launchFetchImage(to, from, handleOf(stream));
+}
+
+void CudaOps::storeImage(const ImageTurns& to, const void* from, size_t bytes, Stream& stream) {
+  use();
+  launchStoreImage(to, from, bytes, handleOf(stream));
+}
+
 void CudaOps::rmsNorm(const Matrix& out, const Matrix& x, const Vector& weight, float epsilon, Stream& stream) {
   use();
   launchRmsNorm(out, {}, x, weight, epsilon, handleOf(stream));

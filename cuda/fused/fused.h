@@ -16,9 +16,12 @@ namespace octavo::cuda {
  */
 bool canMultiplyRows(const FusedLinear& fused, const Matrix& weight, const DeviceTraits& traits);
 
+/** How many such kernels find room on a multiprocessor at once: two, so that the next one's ring fills ahead. */
+constexpr int kRowSharing = 2;
+
 /** Reads the weight once. May start while the kernel ahead still runs, and lets the next one do so. */
 void launchRowProduct(const FusedLinear& fused, const Matrix& weight, const Vector& bias, const DeviceTraits& traits,
-                      cudaStream_t stream);
+                      cudaStream_t stream, int sharing = kRowSharing);
 
 /**
  * The same for codes: e4m3 in rows whose x becomes codes too, scaled by row or in blocks of 128, K a multiple of 128 and at
@@ -26,7 +29,7 @@ void launchRowProduct(const FusedLinear& fused, const Matrix& weight, const Vect
  */
 bool canMultiplyRows(const FusedLinear& fused, const QuantizedMatrix& weight, const DeviceTraits& traits);
 void launchRowProduct(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias,
-                      const DeviceTraits& traits, cudaStream_t stream);
+                      const DeviceTraits& traits, cudaStream_t stream, int sharing = kRowSharing);
 
 /** True where launchRopeWrite applies: a cache of floats, heads of up to 256. */
 bool canRopeWrite(const KvCacheView& cache, const RopeWrite& step);

@@ -22,8 +22,8 @@ inline int slotsIn(int bytes, const Places& places) {
 }
 
 /** Half of a multiprocessor's memory, for the next kernel of the chain has the other; all of it where x is large. */
-inline Layout layoutFor(const Places& places) {
-  const int half = slotsIn(kHalfBytes, places);
+inline Layout layoutFor(const Places& places, int sharing) {
+  const int half = sharing > 1 ? slotsIn(kHalfBytes, places) : 0;
   return Layout::of(half >= kEnoughSlots ? half : slotsIn(kBlockBytes, places), places);
 }
 
@@ -35,7 +35,7 @@ inline int32_t tilesOf(const FusedLinear& fused, int outputs) {
 
 /** All but the maps and what is the weight's own. */
 inline Arguments argumentsOf(const FusedLinear& fused, const Vector& bias, int outputs, int64_t pieces,
-                             const Places& places) {
+                             const Places& places, int sharing) {
   Arguments a{};
   a.out = fused.out;
   a.x = fused.x;
@@ -49,7 +49,7 @@ inline Arguments argumentsOf(const FusedLinear& fused, const Vector& bias, int o
   a.pieces = static_cast<int32_t>(pieces);
   a.steps = static_cast<int32_t>(places.steps);
   a.expected = kSlotBytes;
-  a.layout = layoutFor(places);
+  a.layout = layoutFor(places, sharing);
   return a;
 }
 

@@ -25,9 +25,9 @@ bool canMultiplyRows(const FusedLinear& fused, const Matrix& weight, const Devic
 }
 
 void launchRowProduct(const FusedLinear& fused, const Matrix& weight, const Vector& bias, const DeviceTraits& traits,
-                      cudaStream_t stream) {
+                      cudaStream_t stream, int sharing) {
   const int outputs = rows::slabOutputs(fused);
-  rows::Arguments a = rows::argumentsOf(fused, bias, outputs, piecesOf(fused.x), placesOf(fused.x));
+  rows::Arguments a = rows::argumentsOf(fused, bias, outputs, piecesOf(fused.x), placesOf(fused.x), sharing);
   a.map = slabMapOf(weight, outputs, rows::kSlabs);
   if (weight.dtype == DType::kBF16) rows::launch<rows::DenseRows<DType::kBF16>>(a, traits, stream);
   else rows::launch<rows::DenseRows<DType::kF16>>(a, traits, stream);
@@ -40,9 +40,9 @@ bool canMultiplyRows(const FusedLinear& fused, const QuantizedMatrix& weight, co
 }
 
 void launchRowProduct(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias,
-                      const DeviceTraits& traits, cudaStream_t stream) {
-  if (weight.codeType == CodeType::kE4M3) rows::launchE4m3(fused, weight, bias, traits, stream);
-  else rows::launchTiles(fused, weight, bias, traits, stream);
+                      const DeviceTraits& traits, cudaStream_t stream, int sharing) {
+  if (weight.codeType == CodeType::kE4M3) rows::launchE4m3(fused, weight, bias, traits, stream, sharing);
+  else rows::launchTiles(fused, weight, bias, traits, stream, sharing);
 }
 
 }  // namespace octavo::cuda

@@ -29,9 +29,9 @@ bool canMultiplyE4m3(const FusedLinear& fused, const QuantizedMatrix& weight, co
 }
 
 void launchE4m3(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias, const DeviceTraits& traits,
-                cudaStream_t stream) {
+                cudaStream_t stream, int sharing) {
   const int outputs = slabOutputs(fused);
-  Arguments a = argumentsOf(fused, bias, outputs, piecesOf(fused.x), placesOf(fused.x, weight));
+  Arguments a = argumentsOf(fused, bias, outputs, piecesOf(fused.x), placesOf(fused.x, weight), sharing);
   a.map = codeSlabMapOf(weight.codes, weight.rows, weight.columns, weight.codeStride, outputs, kSlabs);
   a.scales = weight.scales;
   a.scaleType = weight.scaleType;
