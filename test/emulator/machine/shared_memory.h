@@ -41,9 +41,9 @@ void* sharedVariable(SharedPlace& place, uint32_t bytes, uint32_t alignment);
 /** extern __shared__. */
 void* dynamicShared();
 
-template <class T>
+template <class T, uint32_t kAlignment = alignof(T)>
 T& shared(SharedPlace& place) {
-  return *static_cast<T*>(sharedVariable(place, sizeof(T), alignof(T)));
+  return *static_cast<T*>(sharedVariable(place, sizeof(T), kAlignment));
 }
 
 }  // namespace octavo::emulator

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 namespace octavo::emulator {
@@ -20,6 +21,8 @@ struct Thread {
   Warp* warp = nullptr;
   int lane = 0;
   int number = 0;  // in the block
+
+  std::shared_ptr<void> pending;  // what it has under way beside itself: asynchronous/pending.h
 
   // The machine's own.
   void* saved = nullptr;         // where it goes on
