@@ -24,6 +24,7 @@
 #include "cuda/attention/split_deal.cuh"
 #include "cuda/attention/split_feed.cuh"
 #include "cuda/attention/split_worker.cuh"
+#include "cuda/ptx/cluster.cuh"
 
 namespace octavo::cuda::split {
 

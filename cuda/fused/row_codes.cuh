@@ -49,7 +49,7 @@ class InputCodes {
     for (int i = 0; i < kKept; ++i) {
       to[i] = make_uint4(0, 0, 0, 0);
       if (chunkOf(i) >= chunks_) continue;
-      to[i] = *reinterpret_cast<const uint4*>(static_cast<const uint16_t*>(data) + start + chunkOf(i) * kChunk);
+      to[i] = loadOnce(static_cast<const uint16_t*>(data) + start + chunkOf(i) * kChunk);
     }
   }
 

@@ -22,6 +22,9 @@ __device__ __forceinline__ int wordPlace(int chunk, int row, int rows, int t) {
   return (chunk / 4 * rows + row) * 16 + t * 4 + chunk % 4;
 }
 
+/** From the L2: a block reads x once, and a line of the L1 may be older than the kernel ahead. */
+__device__ __forceinline__ uint4 loadOnce(const uint16_t* from) { return __ldcg(reinterpret_cast<const uint4*>(from)); }
+
 struct Chunks {
   uint4 bits[kBatch];
 };
@@ -65,7 +68,7 @@ class InputRows {
       const int chunk = chunkOf(batch, i);
       to.bits[i] = make_uint4(0, 0, 0, 0);
       if (chunk < chunks_) {
-        to.bits[i] = *reinterpret_cast<const uint4*>(static_cast<const uint16_t*>(data) + start + chunk * kChunk);
+        to.bits[i] = loadOnce(static_cast<const uint16_t*>(data) + start + chunk * kChunk);
       }
     }
   }

@@ -1,5 +1,5 @@
 /** Ops that take several in one pass: fusedLinear beside the CPU's, ropeKvWrite beside its parts on the same card. */
-import { fusedLinearCases } from '../ops-cases/fused-linear.js'
+import { fusedCodedCases, fusedLinearCases } from '../ops-cases/fused-linear.js'
 import type { FusedCase } from '../ops-cases/fused-linear.js'
 import { ropeWriteCases } from '../ops-cases/rope-write.js'
 import { useDevices } from './devices.js'
@@ -16,7 +16,9 @@ function expectClose({ fused, tolerance }: FusedCase): void {
   })
 }
 
-test.each(fusedLinearCases().map((one) => [one.name, one] as const))('%s', (_, one) => {
+const cases = [...fusedLinearCases(), ...fusedCodedCases()]
+
+test.each(cases.map((one) => [one.name, one] as const))('%s', (_, one) => {
   expectClose(one)
 })
 

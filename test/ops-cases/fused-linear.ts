@@ -16,12 +16,14 @@ import type {
   StoredWeight,
 } from '../../lib/ops/index.js'
 import { unit } from './compare.js'
+import { makeWeight, weightName } from './quantized.js'
+import type { WeightCase } from './quantized.js'
 import { Random } from './random.js'
 import { Scope } from './scope.js'
 
 type End = NonNullable<FusedLinearOptions['end']>
 
-export interface FusedSetting {
+interface FusedSetting {
   /** Rows of x, rows of the weight, columns of both. */
   shape: readonly [m: number, n: number, k: number]
   x: FloatDType
@@ -54,7 +56,7 @@ function toleranceOf({ shape, x, out, end, normed }: FusedSetting, size: number)
 }
 
 /** `size`: of the numbers of a coded weight, and `error` what a product of codes may err by in all. */
-export function fusedCase(setting: FusedSetting, size = 1, error = 0): FusedCase {
+function fusedCase(setting: FusedSetting, size = 1, error = 0): FusedCase {
   const { shape, x, weight, out, end, normed, bias, gap } = setting
   const [m, n, k] = shape
   const kind = isCoded(weight) ? `${weight.codeType} codes` : weight
@@ -138,4 +140,61 @@ export function fusedLinearCases(): FusedCase[] {
     { ...large, shape: [2, 24, 256], x: 'fp32', out: 'fp32', end: 'store', normed: true },
   )
   return cases.map((one) => fusedCase(one))
+}
+
+const fourBits = { layout: 'gptq', codeType: 'u4', scaleType: 'bf16' } as const
+const eightBits = { layout: 'rows', codeType: 'e4m3', scaleType: 'fp32' } as const
+
+/** Forms that a device may have kernels for, and some that it may not. */
+const forms: readonly Omit<WeightCase, 'shape'>[] = [
+  { ...fourBits, groupColumns: 128 },
+  { ...fourBits, groupColumns: 128, zeros: true },
+  { ...fourBits, groupColumns: 64, zeros: true },
+  { ...fourBits, groupColumns: 32, scaleType: 'fp16', zeros: true },
+  fourBits,
+  { ...fourBits, layout: 'awq', groupColumns: 128, scaleType: 'fp16', zeros: true },
+  { ...fourBits, codeType: 'u8', groupColumns: 128 },
+  { ...eightBits, activations: { scaling: 'token' } },
+  { ...eightBits, activations: { scaling: 'static', inputScale: 0.0123 } },
+  {
+    ...{ ...eightBits, groupRows: 128, groupColumns: 128 },
+    activations: { scaling: 'group', group: 128 },
+  },
+]
+
+/** Less than a slot of the ring, and several; columns that no slab or tile divides. */
+const codedShapes = [
+  [32, 128],
+  [96, 1152],
+  [160, 2304],
+  [272, 320],
+] as const
+
+/** Every form in every shape; rows, ends, dtypes and norms in turn. */
+export function fusedCodedCases(): FusedCase[] {
+  return forms.flatMap((form, i) =>
+    codedShapes.map((shape, j) => {
+      const turn = i * codedShapes.length + j
+      const one: WeightCase = { ...form, shape }
+      const [n, k] = shape
+      const end = ends[(i + j) % 3]!
+      const normed = turn % 2 === 0
+      const isE4m3 = form.codeType === 'e4m3'
+      const { stored, numbers } = makeWeight(one, new Random(turn))
+      const size = Math.sqrt(
+        numbers.reduce((sum, value) => sum + value * value, 0) / numbers.length,
+      )
+      const rounding = isE4m3 ? 2 ** -10 * k + (normed ? 4 : 0) : 2 ** -8 * 4 * Math.sqrt(k)
+      const gated = end === 'swiglu' ? 4 * Math.sqrt(k) * size : 1
+      const setting: FusedSetting = {
+        ...{ shape: [1 + ((i * 3 + j) % 8), n, k], weight: stored, end, normed },
+        x: turn % 3 === 0 ? 'fp16' : 'bf16',
+        out: end === 'store' && turn % 2 === 1 ? 'fp32' : 'bf16',
+        bias: turn % 5 === 0 ? 'fp32' : null,
+        gap: [0, 8][turn % 2]!,
+      }
+      const made = fusedCase(setting, size, rounding * size * gated)
+      return { ...made, name: `${made.name}: ${weightName(one)}` }
+    }),
+  )
 }

@@ -1,13 +1,15 @@
 /** fusedLinear is rmsNorm, linear, and add or swiglu, which are held to fp64: bit for bit. */
 import { fusedLinear } from '../../../lib/ops/index.js'
-import { fusedLinearCases } from '../../ops-cases/fused-linear.js'
+import { fusedCodedCases, fusedLinearCases } from '../../ops-cases/fused-linear.js'
 import { Scope } from '../../ops-cases/scope.js'
 import { refusal } from '../../refusal.js'
 import { openCpu } from './cpu.js'
 
 const { cpu } = openCpu()
 
-test.each(fusedLinearCases().map((one) => [one.name, one] as const))('%s', (_, one) => {
+const cases = [...fusedLinearCases(), ...fusedCodedCases()]
+
+test.each(cases.map((one) => [one.name, one] as const))('%s', (_, one) => {
   expect(one.fused(cpu())).toEqual(one.inTurn(cpu()))
 })
 
