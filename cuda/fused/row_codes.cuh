@@ -13,6 +13,7 @@
 namespace octavo::cuda::rows {
 
 constexpr int kKept = 8;                              // chunks of eight elements of a row that a thread keeps
+constexpr int kEarly = 4;                             // of them whose norm is asked for ahead: no more registers
 constexpr int kMostCodes = kKept * kChunk * kWorkers;  // columns, so
 constexpr int kScaledCodes = 128;                     // that share a scale where groups have one
 constexpr float kLeastGroup = 1e-4f;
@@ -27,15 +28,21 @@ class InputCodes {
         chunks_(static_cast<int>(a.x.columns) / kChunk), isBf16_(a.x.dtype == DType::kBF16) {}
 
   __device__ __forceinline__ void bring() {
-    uint4 weights[kKept];
+    uint4 early[kEarly];
     const bool isNormed = a_.norm.data != nullptr;
-    if (isNormed) load(weights, a_.norm.data, 0);
+    if (isNormed) load<0>(early, a_.norm.data, 0);
     clearTail();
     ptx::waitForPredecessors();
     for (int row = 0; row < rows_; ++row) {
       uint4 kept[kKept];
-      load(kept, a_.x.data, row * a_.x.stride);
-      if (isNormed) norm(kept, weights, row);
+      load<0>(kept, a_.x.data, row * a_.x.stride);
+      if (isNormed) {
+        const float factor = factorOf(kept, row);
+        uint4 late[kKept - kEarly];
+        load<kEarly>(late, a_.norm.data, 0);
+#pragma unroll
+        for (int i = 0; i < kKept; ++i) norm(kept[i], i < kEarly ? early[i] : late[i - kEarly], factor);
+      }
       if (a_.activations.scaling == ActivationScaling::kGroup) codeGroups(kept, row);
       else codeRow(kept, row);
     }
@@ -44,12 +51,14 @@ class InputCodes {
  private:
   __device__ __forceinline__ static int chunkOf(int i) { return i * kWorkers + static_cast<int>(threadIdx.x); }
 
-  __device__ __forceinline__ void load(uint4 (&to)[kKept], const void* data, int64_t start) const {
+  /** This thread's chunks from the kFirst-th on. */
+  template <int kFirst, int kCount>
+  __device__ __forceinline__ void load(uint4 (&to)[kCount], const void* data, int64_t start) const {
 #pragma unroll
-    for (int i = 0; i < kKept; ++i) {
+    for (int i = 0; i < kCount; ++i) {
+      const int chunk = chunkOf(kFirst + i);
       to[i] = make_uint4(0, 0, 0, 0);
-      if (chunkOf(i) >= chunks_) continue;
-      to[i] = loadOnce(static_cast<const uint16_t*>(data) + start + chunkOf(i) * kChunk);
+      if (chunk < chunks_) to[i] = loadOnce(static_cast<const uint16_t*>(data) + start + chunk * kChunk);
     }
   }
 
@@ -58,7 +67,7 @@ class InputCodes {
     for (int i = chunks_ / 8 * rows_ * 16 + static_cast<int>(threadIdx.x); i < end; i += kWorkers) words_[i] = 0;
   }
 
-  __device__ __forceinline__ void norm(uint4 (&kept)[kKept], const uint4 (&weights)[kKept], int row) {
+  __device__ __forceinline__ float factorOf(const uint4 (&kept)[kKept], int row) {
     float squares = 0;
 #pragma unroll
     for (int i = 0; i < kKept; ++i) {
@@ -67,26 +76,25 @@ class InputCodes {
 #pragma unroll
       for (int j = 0; j < kChunk; ++j) squares += values[j] * values[j];
     }
-    squares = warpSum(squares);
-    const float* all = leave(squares, row);
+    const float* all = leave(warpSum(squares), row);
     squares = 0;
 #pragma unroll
     for (int warp = 0; warp < kWarps; ++warp) squares += all[warp];
-    const float factor = 1.0f / sqrtf(squares / static_cast<float>(a_.x.columns) + a_.epsilon);
+    return 1.0f / sqrtf(squares / static_cast<float>(a_.x.columns) + a_.epsilon);
+  }
+
+  __device__ __forceinline__ void norm(uint4& chunk, const uint4& weights, float factor) const {
+    float values[kChunk], scales[kChunk];
+    unpackChunk(values, chunk, isBf16_);
+    unpackChunk(scales, weights, a_.norm.dtype == DType::kBF16);
 #pragma unroll
-    for (int i = 0; i < kKept; ++i) {
-      float values[kChunk], scales[kChunk];
-      unpackChunk(values, kept[i], isBf16_);
-      unpackChunk(scales, weights[i], a_.norm.dtype == DType::kBF16);
+    for (int j = 0; j < kChunk; ++j) values[j] = values[j] * factor * scales[j];
+    uint32_t words[4];
 #pragma unroll
-      for (int j = 0; j < kChunk; ++j) values[j] = values[j] * factor * scales[j];
-      uint32_t words[4];
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        words[j] = isBf16_ ? packBf16(values[2 * j], values[2 * j + 1]) : packF16(values[2 * j], values[2 * j + 1]);
-      }
-      kept[i] = make_uint4(words[0], words[1], words[2], words[3]);
+    for (int j = 0; j < 4; ++j) {
+      words[j] = isBf16_ ? packBf16(values[2 * j], values[2 * j + 1]) : packF16(values[2 * j], values[2 * j + 1]);
     }
+    chunk = make_uint4(words[0], words[1], words[2], words[3]);
   }
 
   /** The warps' values, after all have left theirs. */
