@@ -41,6 +41,7 @@ const ops: Record<keyof NativeOps, true> = {
   linear: true,
   quantizedLinear: true,
   groupedLinear: true,
+  fusedLinear: true,
   dequantize: true,
   repack: true,
   arrange: true,

@@ -28,6 +28,7 @@ Napi::Value callAdd(Napi::Env env, const OpCall& call);
 Napi::Value callHeadNorm(Napi::Env env, const OpCall& call);
 Napi::Value callLinear(Napi::Env env, const OpCall& call);
 Napi::Value callQuantizedLinear(Napi::Env env, const OpCall& call);
+Napi::Value callFusedLinear(Napi::Env env, const OpCall& call);
 Napi::Value callGroupedLinear(Napi::Env env, const OpCall& call);
 Napi::Value callDequantize(Napi::Env env, const OpCall& call);
 Napi::Value callRepack(Napi::Env env, const OpCall& call);

@@ -17,7 +17,7 @@ constexpr NamedOp kOps[] = {
     {"convert", callConvert},     {"embedding", callEmbedding},   {"gatherRows", callGatherRows},
     {"rmsNorm", callRmsNorm},     {"addRmsNorm", callAddRmsNorm}, {"add", callAdd},
     {"headNorm", callHeadNorm},   {"linear", callLinear},         {"quantizedLinear", callQuantizedLinear},
-    {"groupedLinear", callGroupedLinear},
+    {"groupedLinear", callGroupedLinear}, {"fusedLinear", callFusedLinear},
     {"dequantize", callDequantize}, {"repack", callRepack},       {"arrange", callArrange},
     {"rope", callRope},
     {"kvWrite", callKvWrite},     {"pagedAttention", callPagedAttention},

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "engine/batch_sizer.h"
-#include "engine/decode_graphs.h"
+#include "engine/graph_report.h"
 #include "engine/events.h"
 #include "engine/session_options.h"
 #include "engine/step_times.h"

@@ -26,7 +26,7 @@ StepRunner::StepRunner(DeviceAllocator& allocator, const ModelSpec& spec, const 
       sampler_(allocator, spec, plan.batch.maxSequences, plan.historyEntries, plan.batch.stepsAtOnce),
       staging_(allocator.allocate(Region::kPinned, plan.stagingBytes, kEngine, "scores")) {
   tokens_.reserve(static_cast<size_t>(limits_.maxTokens));
-  if (limits_.graphs) graphs_.emplace(device_, decoder_, limits_);
+  if (limits_.graphs) graphs_.emplace(allocator, decoder_, sampler_, limits_, plan.historyEntries);
   for (int32_t turn = 0; limits_.stepsAtOnce > 1 && turn < limits_.stepsAtOnce; ++turn) {
     done_.push_back(device_.createEvent());
   }
@@ -88,25 +88,26 @@ void StepRunner::flushCopies() {
 
 void StepRunner::captureGraphs(int32_t failing) {
   if (!graphs_) return;
-  const int32_t* const sampled = limits_.stepsAtOnce > 1 ? sampler_.deviceTokens() : nullptr;
-  graphs_->capture(cache_.view(), *stream_, sampled, failing);
+  graphs_->capture(cache_.view(), *stream_, failing);
 }
 
-/** The logits of the sealed step, not computed yet. */
-Matrix StepRunner::forward() {
+/** By a graph, or op by op. */
+StepRunner::Launched StepRunner::enqueue(size_t turn) {
   if (graphs_) {
-    if (const std::optional<Matrix> logits = graphs_->replay(batch_, *stream_)) return *logits;
+    if (const auto results = graphs_->replay(batch_, *stream_)) return {{}, sampler_.rows(), {}, turn, *results};
   }
-  return decoder_.forward(batch_, cache_.view(), *stream_, sampler_.deviceTokens());
+  const Matrix logits = decoder_.forward(batch_, cache_.view(), *stream_, sampler_.deviceTokens());
+  StepSampler::Results results;
+  if (sampler_.rows() > 0) results = sampler_.run(logits, turn, *stream_);
+  return {logits, sampler_.rows(), std::exchange(scores_, {}), turn, results};
 }
 
 void StepRunner::launch() {
   const size_t turn = nextTurn_;
   nextTurn_ = (nextTurn_ + 1) % static_cast<size_t>(limits_.stepsAtOnce);
-  const Matrix logits = forward();
-  if (sampler_.rows() > 0) sampler_.run(logits, turn, *stream_);
+  Launched step = enqueue(turn);
   if (!done_.empty()) done_[turn]->record(*stream_);
-  launched_.push_back({logits, sampler_.rows(), std::exchange(scores_, {}), turn});
+  launched_.push_back(std::move(step));
 }
 
 void StepRunner::wait() {
@@ -114,7 +115,7 @@ void StepRunner::wait() {
   launched_.pop_front();
   if (done_.empty()) stream_->synchronize();
   else done_[step.turn]->synchronize();
-  sampler_.read(step.turn);
+  sampler_.read(step.results);
   copyScores(step);
 }
 

@@ -70,9 +70,10 @@ class StepRunner {
     int32_t sampledRows = 0;
     std::vector<Score> scores;
     size_t turn = 0;
+    StepSampler::Results results;
   };
   std::span<const int32_t> tokensOf(const PlannedSequence& planned, const Request& request);
-  Matrix forward();
+  Launched enqueue(size_t turn);
   void copyScores(Launched& step);
   void flushCopies();
 

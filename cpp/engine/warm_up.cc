@@ -50,6 +50,7 @@ void Engine::State::warmUp() {
     for (const bool greedy : {true, false}) {
       warmUpStep(session, 0, count, greedy);
       warmUpStep(session, count, 1, greedy);
+      warmUpStep(session, 0, std::min<int32_t>(count, 2 * kMostFusedRows), greedy);
     }
   } catch (...) {
     pool.release(kEngine, session.blocks, 0);

@@ -8,6 +8,8 @@
 #include "ops/attention_variant.h"
 #include "ops/block_copies.h"
 #include "ops/expert_rows.h"
+#include "ops/fused_linear.h"
+#include "ops/image_turns.h"
 #include "ops/latent.h"
 #include "ops/linear_scratch.h"
 #include "ops/quantized_matrix.h"
@@ -43,6 +45,15 @@ class Ops {
   virtual void widenRows(int32_t* out, int32_t outStride, const int32_t* from, const int32_t* stride, int32_t rows,
                          Stream& stream) = 0;
 
+  /**
+   * to = the image whose turn it is. Its first eight bytes, an int64, say how many it has: a multiple of 16, at most
+   * the stride.
+   */
+  virtual void fetchImage(void* to, const ImageTurns& from, Stream& stream) = 0;
+
+  /** The first `bytes` bytes, a multiple of 8, of the image whose turn it is = from; then it is the next one's turn. */
+  virtual void storeImage(const ImageTurns& to, const void* from, size_t bytes, Stream& stream) = 0;
+
   /** out = x / sqrt(mean(x²) + epsilon) * weight, over columns. out may be x. */
   virtual void rmsNorm(const Matrix& out, const Matrix& x, const Vector& weight, float epsilon,
                        Stream& stream) = 0;
@@ -73,7 +84,20 @@ class Ops {
                       const LinearScratch& scratch, Stream& stream) = 0;
 
   /**
-   * The same for the rows of experts, each with a weight of its own: expert e has rows e · N … of `weight`, N of them,
+   * rmsNorm, linear, and add or swiglu, as ops/fused_linear.h has them; here as the ops one by one, whose bits are the
+   * definition. Nothing may share memory but a place that is not used. Weight, bias and norm may be read before the ops
+   * ahead on the stream have ended: no `fusedLinear`, `ropeKvWrite` or `pagedAttention` under way may write them.
+   */
+  virtual void fusedLinear(const FusedLinear& fused, const Matrix& weight, const Vector& bias, Stream& stream);
+  virtual void fusedLinear(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias,
+                           const LinearScratch& scratch, Stream& stream);
+
+  /** True where `fusedLinear` of so few rows takes less time than the ops one by one, which add and norm at once. */
+  virtual bool canFuse(const FusedLinear& fused, const Matrix& weight) const;
+  virtual bool canFuse(const FusedLinear& fused, const QuantizedMatrix& weight) const;
+
+  /**
+   * `linear` for the rows of experts, each with a weight of its own: expert e has rows e · N … of `weight`, N of them,
    * N = out.columns, a multiple of weight.groupRows. Rows of no expert are left as they are. Scratch: that of a weight
    * of N rows.
    */

@@ -28,6 +28,7 @@
 #include "cuda/attention/split_deal.cuh"
 #include "cuda/attention/split_feed.cuh"
 #include "cuda/attention/split_worker.cuh"
+#include "cuda/ptx/cluster.cuh"
 
 namespace octavo::cuda::split {
 
@@ -44,6 +45,10 @@ __global__ void __launch_bounds__(Source::Shape::kThreads, 1)
   if constexpr (!Source::kTensor || kHasTensorCopies) {  // else never launched
     extern __shared__ uint8_t shared[];
     using Shape = typename Source::Shape;
+    if constexpr (kHasTensorCopies) {  // as launched there
+      ptx::waitForPredecessors();
+      ptx::letSuccessorsBegin();  // what multiplies the result may ask for its weights
+    }
     const int warp = static_cast<int>(threadIdx.x / 32);
     const bool deals = warp == Shape::kAdders + Shape::kFinishers;
     const int drawn = deals && threadIdx.x % 32 == 0 ? atomicAdd(a.ticket, 1) : 0;

@@ -3,6 +3,7 @@
 
 #include "cuda/attention/split_decode.cuh"
 #include "cuda/device/cuda_check.h"
+#include "cuda/device/overlapped_launch.h"
 #include "cuda/device/shared_memory.h"
 #include "cuda/device/tensor_map.h"
 
@@ -19,7 +20,11 @@ template <DType kType, int kDim, int kTiles, typename Source, bool kFew>
 void launchShape(const Arguments& a, const CUtensorMap& map, const Launch& to) {
   constexpr auto kKernel = splitKernel<kType, kDim, kTiles, Source, kFew>;
   allowSharedMemory<splitKernel<kType, kDim, kTiles, Source, kFew>>(Source::Shape::kBytes);
-  kKernel<<<to.blocks, Source::Shape::kThreads, Source::Shape::kBytes, to.stream>>>(a, map);
+  const dim3 blocks(static_cast<unsigned>(to.blocks)), threads(Source::Shape::kThreads);
+  if (to.architecture >= 90) {
+    return launchOverlapped("splitDecode", kKernel, {blocks, threads, Source::Shape::kBytes, to.stream}, a, map);
+  }
+  kKernel<<<blocks, threads, Source::Shape::kBytes, to.stream>>>(a, map);
   checkLaunch("splitDecode");
 }
 

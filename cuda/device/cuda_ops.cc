@@ -5,6 +5,7 @@
 #include "cuda/device/cuda_check.h"
 #include "cuda/device/cuda_stream.h"
 #include "cuda/elementwise/elementwise.h"
+#include "cuda/fused/fused.h"
 #include "cuda/gemm/linear.h"
 #include "cuda/quantized/quantized.h"
 #include "cuda/sampling/sampling.h"
@@ -40,6 +41,16 @@ void CudaOps::widenRows(int32_t* out, int32_t outStride, const int32_t* from, co
   launchWidenRows(out, outStride, from, stride, rows, handleOf(stream));
 }
 
+void CudaOps::fetchImage(void* to, const ImageTurns& from, Stream& stream) {
+  use();
+  launchFetchImage(to, from, handleOf(stream));
+}
+
+void CudaOps::storeImage(const ImageTurns& to, const void* from, size_t bytes, Stream& stream) {
+  use();
+  launchStoreImage(to, from, bytes, handleOf(stream));
+}
+
 void CudaOps::rmsNorm(const Matrix& out, const Matrix& x, const Vector& weight, float epsilon, Stream& stream) {
   use();
   launchRmsNorm(out, {}, x, weight, epsilon, handleOf(stream));
@@ -70,6 +81,27 @@ void CudaOps::linear(const Matrix& out, const Matrix& x, const QuantizedMatrix& 
                      const LinearScratch& scratch, Stream& stream) {
   use();
   launchQuantizedLinear(out, x, weight, bias, scratch, traits_, handleOf(stream));
+}
+
+void CudaOps::fusedLinear(const FusedLinear& fused, const Matrix& weight, const Vector& bias, Stream& stream) {
+  if (!canFuse(fused, weight)) return Ops::fusedLinear(fused, weight, bias, stream);
+  use();
+  launchRowProduct(fused, weight, bias, traits_, handleOf(stream));
+}
+
+void CudaOps::fusedLinear(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias,
+                          const LinearScratch& scratch, Stream& stream) {
+  if (!canFuse(fused, weight)) return Ops::fusedLinear(fused, weight, bias, scratch, stream);
+  use();
+  launchRowProduct(fused, weight, bias, traits_, handleOf(stream));
+}
+
+bool CudaOps::canFuse(const FusedLinear& fused, const Matrix& weight) const {
+  return canMultiplyRows(fused, weight, traits_);
+}
+
+bool CudaOps::canFuse(const FusedLinear& fused, const QuantizedMatrix& weight) const {
+  return canMultiplyRows(fused, weight, traits_);
 }
 
 void CudaOps::groupedLinear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight,
@@ -108,6 +140,12 @@ void CudaOps::kvWrite(const KvCacheView& cache, int32_t layer, const Heads& key,
 void CudaOps::ropeKvWrite(const KvCacheView& cache, int32_t layer, const RopeWrite& step, Stream& stream) {
   use();
   launchRopeKvWrite(cache, layer, step, handleOf(stream));
+}
+
+void CudaOps::ropeKvWrite(const KvCacheView& cache, int32_t layer, const RopeWrite& step, Stream& stream) {
+  if (!canRopeWrite(cache, step)) return Ops::ropeKvWrite(cache, layer, step, stream);
+  use();
+  launchRopeWrite(cache, layer, step, traits_, handleOf(stream));
 }
 
 void CudaOps::copyBlocks(const BlockCopies& copies, Stream& stream) {

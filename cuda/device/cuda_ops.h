@@ -17,6 +17,8 @@ class CudaOps final : public Ops {
   void gatherRows(const Matrix& out, const Matrix& from, const int32_t* rows, Stream& stream) override;
   void widenRows(int32_t* out, int32_t outStride, const int32_t* from, const int32_t* stride, int32_t rows,
                  Stream& stream) override;
+  void fetchImage(void* to, const ImageTurns& from, Stream& stream) override;
+  void storeImage(const ImageTurns& to, const void* from, size_t bytes, Stream& stream) override;
   void rmsNorm(const Matrix& out, const Matrix& x, const Vector& weight, float epsilon, Stream& stream) override;
   void addRmsNorm(const Matrix& out, const Matrix& residual, const Matrix& x, const Vector& weight, float epsilon,
                   Stream& stream) override;
@@ -25,6 +27,11 @@ class CudaOps final : public Ops {
   void linear(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias, Stream& stream) override;
   void linear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
               const LinearScratch& scratch, Stream& stream) override;
+  void fusedLinear(const FusedLinear& fused, const Matrix& weight, const Vector& bias, Stream& stream) override;
+  void fusedLinear(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias,
+                   const LinearScratch& scratch, Stream& stream) override;
+  bool canFuse(const FusedLinear& fused, const Matrix& weight) const override;
+  bool canFuse(const FusedLinear& fused, const QuantizedMatrix& weight) const override;
   void groupedLinear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const ExpertRows& experts,
                      const LinearScratch& scratch, Stream& stream) override;
   void dequantize(const Matrix& out, const QuantizedMatrix& weight, Stream& stream) override;

@@ -31,6 +31,7 @@ struct Tensor {
   CUtensorMapDataType type;
   cuuint64_t dimensions[kRank], strides[kRank - 1];
   cuuint32_t box[kRank];
+  CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_128B;
 };
 
 CUtensorMapDataType typeOf(DType dtype) {
@@ -44,7 +45,7 @@ CUtensorMap encode(const Tensor<kRank>& tensor) {
   cuuint32_t steps[kRank];
   std::fill(steps, steps + kRank, 1u);
   const CUresult result = encoder(&map, tensor.type, kRank, tensor.data, tensor.dimensions, tensor.strides, tensor.box,
-                                  steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                                  steps, CU_TENSOR_MAP_INTERLEAVE_NONE, tensor.swizzle,
                                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result == CUDA_SUCCESS) return map;
   std::string shape;
@@ -52,6 +53,20 @@ CUtensorMap encode(const Tensor<kRank>& tensor) {
   throw Error(ErrorCode::kDeviceFailed, "the driver refused to describe a tensor of " + shape + ", rows " +
                                             std::to_string(tensor.strides[0]) + " bytes apart (CUresult " +
                                             std::to_string(static_cast<int>(result)) + ")");
+}
+
+/** What belongs to the 64 rows of a tile, [tile of rows][group][64] of `bytes` each. */
+CUtensorMap encodeGroups(const void* data, CUtensorMapDataType type, size_t bytes, const QuantizedMatrix& weight,
+                         int boxGroups) {
+  constexpr auto kRows = static_cast<cuuint64_t>(QuantizedMatrix::kTileRows);
+  const auto groups = static_cast<cuuint64_t>(weight.groups);
+  const auto tiles = static_cast<cuuint64_t>(QuantizedMatrix::paddedRows(weight.codeType, weight.rows)) / kRows;
+  return encode<4>({const_cast<void*>(data),
+                    type,
+                    {kRows, groups, tiles, 1},
+                    {kRows * bytes, groups * kRows * bytes, tiles * groups * kRows * bytes},
+                    {16, static_cast<cuuint32_t>(boxGroups), 1, 1},
+                    CU_TENSOR_MAP_SWIZZLE_NONE});
 }
 
 CUtensorMap encodeCache(const KvCacheView& cache, int boxTokens) {
@@ -102,12 +117,50 @@ CUtensorMap tensorMapOf(const Matrix& matrix, int boxRows) {
                     {kBoxColumns, static_cast<cuuint32_t>(boxRows)}});
 }
 
+CUtensorMap slabMapOf(const Matrix& matrix, int boxRows, int boxSlabs) {
+  const auto rowBytes = static_cast<cuuint64_t>(matrix.stride) * 2, rows = static_cast<cuuint64_t>(matrix.rows);
+  return encode<4>({matrix.data,
+                    typeOf(matrix.dtype),
+                    {kBoxColumns, rows, static_cast<cuuint64_t>(matrix.columns) / kBoxColumns, 1},
+                    {rowBytes, kBoxColumns * 2, rows * rowBytes},
+                    {kBoxColumns, static_cast<cuuint32_t>(boxRows), static_cast<cuuint32_t>(boxSlabs), 1}});
+}
+
 CUtensorMap codeMapOf(const void* codes, int64_t rows, int64_t columns, int64_t stride, int boxRows) {
   return encode<2>({const_cast<void*>(codes),
                     CU_TENSOR_MAP_DATA_TYPE_UINT8,
                     {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows)},
                     {static_cast<cuuint64_t>(stride)},
                     {2 * kBoxColumns, static_cast<cuuint32_t>(boxRows)}});
+}
+
+CUtensorMap codeSlabMapOf(const void* codes, int64_t rows, int64_t columns, int64_t stride, int boxRows, int boxSlabs) {
+  const auto rowBytes = static_cast<cuuint64_t>(stride), count = static_cast<cuuint64_t>(rows);
+  return encode<4>({const_cast<void*>(codes),
+                    CU_TENSOR_MAP_DATA_TYPE_UINT8,
+                    {2 * kBoxColumns, count, static_cast<cuuint64_t>(columns) / (2 * kBoxColumns), 1},
+                    {rowBytes, kBoxColumns * 2, count * rowBytes},
+                    {2 * kBoxColumns, static_cast<cuuint32_t>(boxRows), static_cast<cuuint32_t>(boxSlabs), 1}});
+}
+
+CUtensorMap stripMapOf(const QuantizedMatrix& weight, int boxTiles) {
+  constexpr cuuint64_t kStripBytes = 512, kStrips = 4, kTileBytes = kStrips * kStripBytes;
+  const auto rows = static_cast<cuuint64_t>(QuantizedMatrix::paddedRows(weight.codeType, weight.rows)) / 64;
+  const auto columns = static_cast<cuuint64_t>(weight.codeStride) * 64 / kTileBytes;  // tiles along K
+  return encode<4>({const_cast<void*>(weight.codes),
+                    CU_TENSOR_MAP_DATA_TYPE_UINT32,
+                    {kStripBytes / 4, kStrips, columns, rows},
+                    {kStripBytes, kTileBytes, columns * kTileBytes},
+                    {kStripBytes / 4, 1, static_cast<cuuint32_t>(boxTiles), 1},
+                    CU_TENSOR_MAP_SWIZZLE_NONE});
+}
+
+CUtensorMap stripScaleMapOf(const QuantizedMatrix& weight, int boxGroups) {
+  return encodeGroups(weight.scales, CU_TENSOR_MAP_DATA_TYPE_UINT16, 2, weight, boxGroups);
+}
+
+CUtensorMap stripZeroMapOf(const QuantizedMatrix& weight, int boxGroups) {
+  return encodeGroups(weight.zeros, CU_TENSOR_MAP_DATA_TYPE_UINT8, 1, weight, boxGroups);
 }
 
 // Every layer of every step asks for the same one. A map is a pure function of the view: it owns and outlives nothing.

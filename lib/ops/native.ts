@@ -201,6 +201,20 @@ export interface NativeOps {
       bias: NativeVector | null
     },
   ): void
+  /** Of `weight` and `codes` one is given. */
+  fusedLinear(
+    device: number,
+    call: {
+      out: NativeMatrix
+      x: NativeMatrix
+      weight: NativeMatrix | null
+      codes: NativeQuantizedWeight | null
+      bias: NativeVector | null
+      norm: NativeVector | null
+      epsilon: number
+      end: 'store' | 'add' | 'swiglu'
+    },
+  ): void
   groupedLinear(
     device: number,
     call: {

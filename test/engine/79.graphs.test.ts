@@ -29,6 +29,7 @@ test.each(settings)('a random load %s: the same tokens, bit for bit', async (nam
     expect(replays > 0).toBe(graphs)
     expect(replays).toBeLessThan(engine.native.report().steps)
     expect(report.fallbacks).toBe(0)
+    expect(report.launches).toBe(replays) // one a step
     engine.native.check()
     await engine.close()
   }
@@ -80,6 +81,7 @@ test('without the option nothing is recorded, and nothing more is held', async (
     enabled: false,
     buckets: [],
     fallbacks: 0,
+    launches: 0,
     captureMs: 0,
   })
   const tags = engine.native.report().lines.map(({ tag }) => tag)

@@ -69,7 +69,7 @@ export class FakeNativeEngine implements NativeEngine {
   clearPrefixCache(): void {}
 
   graphs(): NativeGraphs {
-    return { enabled: false, buckets: [], fallbacks: 0, captureMs: 0 }
+    return { enabled: false, buckets: [], fallbacks: 0, launches: 0, captureMs: 0 }
   }
 
   compact(): Promise<void> {

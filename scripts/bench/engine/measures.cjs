@@ -38,6 +38,18 @@ async function host(bar, { engines, repeats }) {
   return (await throughputOf(bar, engine, repeats)).host.total
 }
 
+/** Of the decode steps, all of which must have been replayed. */
+async function launches(bar, { engines, repeats }) {
+  const { engine } = await engines.of(bar)
+  const replaysOf = ({ buckets }) => buckets.reduce((sum, { replays }) => sum + replays, 0)
+  const before = engine.graphs()
+  await throughputOf(bar, engine, repeats)
+  const after = engine.graphs()
+  const fallbacks = after.fallbacks - before.fallbacks
+  if (fallbacks > 0) throw new Error(`${fallbacks} steps of decodes alone were not replayed`)
+  return (after.launches - before.launches) / (replaysOf(after) - replaysOf(before))
+}
+
 async function firstToken(bar, { engines, repeats }) {
   const { engine } = await engines.of(bar)
   const shape = { inputTokens: bar.input, outputTokens: 2, warmUp: 2, seed: 1, signal: never }
@@ -149,7 +161,7 @@ async function sessions(bar, run) {
   return failed + (curve.overMebibytes > 0 ? 1 : 0)
 }
 
-const measures = { batch, host, firstToken, construct, beside, limit, sessions }
+const measures = { batch, host, launches, firstToken, construct, beside, limit, sessions }
 
 /** Values of the bars that could be measured; a case that fails is told and left out. */
 async function measureAll(bars, options) {

@@ -1,0 +1,77 @@
+// How a row product is cut to a card.
+#pragma once
+
+#include <algorithm>
+
+#include "cuda/device/alignment.h"
+#include "cuda/device/cuda_check.h"
+#include "cuda/device/overlapped_launch.h"
+#include "cuda/device/shared_memory.h"
+#include "cuda/fused/fused.h"
+#include "cuda/fused/row_kernel.cuh"
+
+namespace octavo::cuda::rows {
+
+constexpr int kBlockBytes = 227 * 1024;                 // of shared memory, at most, a block
+constexpr int kHalfBytes = (228 * 1024 - 2048) / 2;     // where two are to share a multiprocessor
+constexpr int kFewestSlots = 4, kEnoughSlots = 5;
+
+inline int slotsIn(int bytes, const Places& places) {
+  const int64_t left = bytes - places.fixedBytes();
+  return static_cast<int>(std::clamp<int64_t>(left / (places.slotBytes + 16), 0, kMostSlots));
+}
+
+/** Half of a multiprocessor's memory, for the next kernel of the chain has the other; all of it where x is large. */
+inline Layout layoutFor(const Places& places, int sharing) {
+  const int half = sharing > 1 ? slotsIn(kHalfBytes, places) : 0;
+  return Layout::of(half >= kEnoughSlots ? half : slotsIn(kBlockBytes, places), places);
+}
+
+inline bool fits(const Places& places) { return slotsIn(kBlockBytes, places) >= kFewestSlots; }
+
+inline int32_t tilesOf(const FusedLinear& fused, int outputs) {
+  return static_cast<int32_t>(ceilDivide(fused.out.columns, outputs));
+}
+
+/** All but the maps and what is the weight's own. */
+inline Arguments argumentsOf(const FusedLinear& fused, const Vector& bias, int outputs, int64_t pieces,
+                             const Places& places, int sharing) {
+  Arguments a{};
+  a.out = fused.out;
+  a.x = fused.x;
+  a.norm = fused.norm;
+  a.bias = bias;
+  a.epsilon = fused.epsilon;
+  a.end = fused.end;
+  a.productType = fused.product.dtype;
+  a.outputs = outputs;
+  a.tiles = tilesOf(fused, outputs);
+  a.pieces = static_cast<int32_t>(pieces);
+  a.steps = static_cast<int32_t>(places.steps);
+  a.expected = kSlotBytes;
+  a.layout = layoutFor(places, sharing);
+  return a;
+}
+
+/** Rows of 16 bits on 16-byte boundaries, no more than a launch takes, and a norm of 16 bits. */
+inline bool hasFewRows(const FusedLinear& fused) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  const Matrix& x = fused.x;
+  const bool isNormed = fused.norm.data != nullptr;
+  return dtypeBytes(x.dtype) == 2 && isChunked(x) && x.rows > 0 && x.rows <= kMostFusedRows && x.columns < kMost &&
+         fused.out.columns > 0 && fused.out.columns < kMost / 2 &&
+         (!isNormed || (dtypeBytes(fused.norm.dtype) == 2 && isChunked(fused.norm)));
+}
+
+/** Rows of a tile's box: gate and up share one. */
+inline int slabOutputs(const FusedLinear& fused) { return fused.end == ProductEnd::kSwiglu ? kTile / 2 : kTile; }
+
+template <typename Weights>
+void launch(const Arguments& a, const DeviceTraits& traits, cudaStream_t stream) {
+  constexpr auto kKernel = rowProductKernel<Weights>;
+  allowSharedMemory<kKernel>(kBlockBytes);
+  const auto blocks = static_cast<unsigned>(std::min(a.tiles, traits.multiprocessors));
+  launchOverlapped("rowProduct", kKernel, {dim3(blocks), dim3(kThreads), static_cast<size_t>(a.layout.bytes), stream}, a);
+}
+
+}  // namespace octavo::cuda::rows
