@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "cuda/attention/mla_schedule.cuh"
-#include "cuda/device/cuda_check.h"
+#include "cuda/device/early_launch.h"
 #include "cuda/ptx/cluster.cuh"
 
 namespace octavo::cuda::mla {
@@ -148,16 +148,9 @@ template <DType kType, typename Shape>
 void launchCombine(const Arguments& a, cudaStream_t stream) {
   const int queries = std::min(a.batch.maxQueryLength, LatentScratchLayout::kMostQueries);
   const int most = (queries * a.query.heads + Shape::kTileRows - 1) / Shape::kTileRows;
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(a.batch.sequences * most), kSlices);
-  config.blockDim = dim3(128);
-  config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = 1;
-  check(cudaLaunchKernelEx(&config, combineKernel<kType, Shape>, a, most), "the launch of combineLatents");
+  launchEarly(combineKernel<kType, Shape>,
+              {dim3(static_cast<unsigned>(a.batch.sequences * most), kSlices), dim3(128), 0, stream}, "combineLatents",
+              a, most);
 }
 
 }  // namespace octavo::cuda::mla

@@ -77,7 +77,9 @@ void launchLatentDecode(const LatentAttention& attention, const LatentScratchLay
                          reinterpret_cast<int32_t*>(scratch),
                          layout.tiles,
                          reinterpret_cast<float4*>(scratch + layout.counterBytes),
-                         layout.slots};
+                         layout.slots,
+                         static_cast<const char*>(attention.cache.data),
+                         1};
   const CUtensorMap map = latentMapOf(attention.cache, mla::kTileKeys, mla::kWidth / 64);
   if (attention.cache.dtype == DType::kBF16) mla::launch<DType::kBF16>(a, map, stream);
   else mla::launch<DType::kF16>(a, map, stream);

@@ -31,6 +31,8 @@ struct Arguments {
   int32_t rowTiles;
   float4* partials;    // [workers, abreast, slots, kSlices, Shape::kVectors, 32] pieces of items
   int32_t slots;
+  const char* latents;  // the cache
+  int32_t sharers;      // blocks, of those abreast, to all of which one brings latents
 };
 
 /** An item's output is cut into the parts of a warp: 16 rows each, in the fragments of mma.m16n8k16. */

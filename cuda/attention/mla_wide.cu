@@ -14,7 +14,7 @@
 
 #include "cuda/attention/mla_wide_group.cuh"
 #include "cuda/device/alignment.h"
-#include "cuda/device/cuda_check.h"
+#include "cuda/device/early_launch.h"
 #include "cuda/device/shared_memory.h"
 #include "cuda/device/tensor_map.h"
 #include "cuda/ptx/cluster.cuh"
@@ -34,18 +34,24 @@ __global__ void __launch_bounds__(kThreads, 1)
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ uint8_t shared[];
   const Place place(shared);
-  if (threadIdx.x == 0) place.initialise();
+  if (threadIdx.x == 0) {
+    ptx::prefetchTensorMap(&queries);
+    ptx::prefetchTensorMap(&latents);
+    place.initialise(a.sharers);
+  }
+  ptx::waitForPredecessors();
   int before;
   const Line line = lineOf<Shape>(a, 0, before);
   const int worker = static_cast<int>(blockIdx.x) / a.abreast, neighbour = static_cast<int>(blockIdx.x) % a.abreast;
   if (worker >= min(line.workers, line.total)) return;
   int lineEnd = line.start(worker + 1);
   const Segment<Shape> segment = firstSegment<Shape>(a, neighbour, line.start(worker), lineEnd);
-  __syncthreads();
+  ptx::syncCluster();  // the other block's barriers are there too
   ptx::letSuccessorsBegin();
   if (threadIdx.x < 128) {
     ptx::lowerRegisters<40>();
     if (threadIdx.x == 0) Feed(a, &queries, &latents, place).run(segment, lineEnd);
+    __syncwarp();
   } else if (threadIdx.x < 256) {
     ptx::raiseRegisters<232>();
     Group<kType, 0>(a, place, line).run(segment, lineEnd, firstSlot(a, worker, neighbour));
@@ -53,6 +59,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     ptx::raiseRegisters<232>();
     Group<kType, 1>(a, place, line).run(segment, lineEnd, firstSlot(a, worker, neighbour));
   }
+  ptx::syncCluster();  // a block stays while the other one may still write and arrive in it
 #endif
 }
 
@@ -60,8 +67,10 @@ template <DType kType>
 void launch(const Arguments& a, const CUtensorMap& queries, const CUtensorMap& latents, cudaStream_t stream) {
   constexpr auto kKernel = wideKernel<kType>;
   allowSharedMemory<wideKernel<kType>>(Place::kBytes);
-  kKernel<<<a.workers * a.abreast, kThreads, Place::kBytes, stream>>>(a, queries, latents);
-  checkLaunch("wideLatentDecode");
+  launchEarly(kKernel,
+              {dim3(static_cast<unsigned>(a.workers * a.abreast)), dim3(kThreads), Place::kBytes, stream,
+               static_cast<unsigned>(a.sharers)},
+              "wideLatentDecode", a, queries, latents);
   launchCombine<kType, Shape>(a, stream);
 }
 
@@ -94,7 +103,9 @@ void launchWideLatentDecode(const LatentAttention& attention, const LatentScratc
                          reinterpret_cast<int32_t*>(scratch),
                          layout.tiles,
                          reinterpret_cast<float4*>(scratch + layout.counterBytes),
-                         layout.wideSlots};
+                         layout.wideSlots,
+                         static_cast<const char*>(attention.cache.data),
+                         attention.forms.sharesTiles ? abreast : 1};
   const CUtensorMap queries = tensorMapOf(
       {query.data, query.dtype, query.tokens * query.heads, mla::wide::kWidth, mla::wide::kWidth}, 64);
   const CUtensorMap latents = latentMapOf(attention.cache, mla::wide::Shape::kTileKeys, 1);
