@@ -1,5 +1,6 @@
 // Runs the suite on another build of the addon. `asan`: AddressSanitizer, warnings as errors, CPU only.
-// `gyp`: binding.gyp through node-gyp, as `octavo build` does without cmake. Further arguments go to jest.
+// `gyp`: binding.gyp through node-gyp, as `octavo build` does without cmake. `emulated`: test/gpu on a CUDA device that
+// test/emulator emulates (OCTAVO_EMULATED_ARCHITECTURE=80: as an A100). Further arguments go to jest.
 'use strict'
 const { execFileSync, spawnSync } = require('node:child_process')
 const { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } = require('node:fs')
@@ -49,9 +50,21 @@ function buildGyp() {
   return buildWithNodeGyp(findNodeGyp(folder), options).then(() => ({}))
 }
 
+function buildEmulated() {
+  const out = join(folder, 'build')
+  const generator = existsSync(join(out, 'CMakeCache.txt')) ? [] : ['-G', 'Ninja']
+  const architecture = process.env.OCTAVO_EMULATED_ARCHITECTURE ?? '90'
+  const options = [`-DOCTAVO_EMULATED_ARCHITECTURE=${architecture}`, '-DOCTAVO_WARNINGS=ON']
+  run('cmake', ['-S', join(root, 'test', 'emulator'), '-B', out, ...generator, ...options])
+  run('cmake', ['--build', out, '--parallel', '2'])
+  jestArguments.unshift('-c', join(root, 'test', 'gpu', 'jest.config.cjs'))
+  return {}
+}
+
 async function main() {
-  const build = { asan: buildAsan, gyp: buildGyp }[variant]
-  if (build === undefined) throw new Error(`'${variant}' is no variant; there are asan and gyp`)
+  const build = { asan: buildAsan, gyp: buildGyp, emulated: buildEmulated }[variant]
+  if (build === undefined)
+    throw new Error(`'${variant}' is no variant; there are asan, gyp and emulated`)
   const environment = { ...process.env, OCTAVO_PREBUILD: folder, ...(await build()) }
   run(process.execPath, [require.resolve('jest/bin/jest'), ...jestArguments], { env: environment })
 }

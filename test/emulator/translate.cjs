@@ -42,7 +42,8 @@ function startOfName(code, end) {
       at--
       if (code[at] === '>') depth++
       if (code[at] === '<') depth--
-      if (at < 0 || /[;{}]/.test(code[at])) refuse(code, end, 'a launch of something that is no name')
+      if (at < 0 || /[;{}]/.test(code[at]))
+        refuse(code, end, 'a launch of something that is no name')
     } while (depth > 0)
   }
   while (/[\w:]/.test(code[at - 1] ?? '')) at--
@@ -64,6 +65,11 @@ function partsOf(text, code) {
   return parts
 }
 
+/** Whether it is a template whose arguments a launch may leave to be deduced. */
+function isTemplate(kernel, code) {
+  return new RegExp(`template\\s*<[^;{}]*>\\s*__global__[^;{}]*\\b${kernel}\\s*\\(`).test(code)
+}
+
 /** kernel<<<grid, block, shared, stream>>>(arguments) */
 function translateLaunches(text) {
   for (;;) {
@@ -71,14 +77,19 @@ function translateLaunches(text) {
     const open = code.indexOf('<<<')
     if (open < 0) return text
     const close = code.indexOf('>>>', open)
-    if (close < 0 || code.slice(open, close).includes(';')) refuse(text, open, 'a launch that does not end')
+    if (close < 0 || code.slice(open, close).includes(';'))
+      refuse(text, open, 'a launch that does not end')
     const parts = partsOf(text.slice(open + 3, close), code.slice(open + 3, close))
-    if (parts.length < 2 || parts.length > 4) refuse(text, open, 'a launch of a form that is not known')
+    if (parts.length < 2 || parts.length > 4)
+      refuse(text, open, 'a launch of a form that is not known')
     if (!/^\s*\(/.test(code.slice(close + 3))) refuse(text, open, 'a launch without arguments')
     const from = startOfName(code, open)
     const kernel = text.slice(from, open).trim()
-    const launcher = `::octavo::emulator::launcher("${kernel}", ${kernel}, ${parts.join(',')})`
-    text = text.slice(0, from) + launcher + text.slice(close + 3)
+    const launcher =
+      /^\w+$/.test(kernel) && isTemplate(kernel, code)
+        ? `deducingLauncher("${kernel}", [](auto... all) { ${kernel}(all...); }, ${parts.join(',')})`
+        : `launcher("${kernel}", ${kernel}, ${parts.join(',')})`
+    text = `${text.slice(0, from)}::octavo::emulator::${launcher}${text.slice(close + 3)}`
   }
 }
 
@@ -104,7 +115,8 @@ function translateShared(text) {
     const list = names.slice(names.length - match[3].length)
     const variables = partsOf(list, codeOf(list)).map((one) => {
       const parts = /^\s*(\w+)\s*((?:\[[^\]]+\]\s*)*)$/.exec(one)
-      if (!parts) return refuse(text, match.index, 'a __shared__ variable of a form that is not known')
+      if (!parts)
+        return refuse(text, match.index, 'a __shared__ variable of a form that is not known')
       const [, name, sizes] = parts
       const full = `${type}${sizes.trim()}`
       const aligned = alignment ? `, ${alignment}` : ''
@@ -122,8 +134,10 @@ function translateShared(text) {
   }
 }
 
-function translateArchitecture(text) {
+/** The architecture, and a word that the headers of the standard library use for something else. */
+function translateWords(text) {
   return text
+    .replace(/\b__noinline__\b/g, '__attribute__((noinline))')
     .replace(/\b__CUDA_ARCH__\b/g, 'OCTAVO_EMULATED_CUDA_ARCH')
     .replace(/\b__CUDA_ARCH_FEAT_SM90_ALL\b/g, 'OCTAVO_EMULATED_FEAT_SM90_ALL')
 }
@@ -131,13 +145,15 @@ function translateArchitecture(text) {
 /** What must not be left when the rules are done. */
 function checkLeft(text) {
   const code = codeOf(text)
-  const left = /<<<|>>>|\b__shared__\b|\b(?:__asm__|asm)\b|\b__constant__\b|\b__managed__\b/.exec(code)
+  const left = /<<<|>>>|\b__shared__\b|\b(?:__asm__|asm)\b|\b__constant__\b|\b__managed__\b/.exec(
+    code,
+  )
   if (left) refuse(text, left.index, 'there is no rule for this')
 }
 
 /** The C++ of a CUDA source. Throws a Refusal, "line: sentence: text", where the rules do not understand it. */
 function translate(text) {
-  const rules = [translateDynamicShared, translateShared, translateLaunches, translateArchitecture]
+  const rules = [translateDynamicShared, translateShared, translateLaunches, translateWords]
   const translated = rules.reduce((before, rule) => rule(before), text)
   checkLeft(translated)
   return translated

@@ -42,7 +42,8 @@ void commitCopies() { pending().copies->commit(); }
 void waitCopies(int count) { pending().copies->wait(static_cast<size_t>(count)); }
 
 void arriveAfterCopies(uint32_t barrier) {
-  later("cp.async and its arrival", [to = barrierAt(barrier), copies = pending().copies, end = pending().copies->end()] {
+  const auto copies = pending().copies;
+  later("cp.async and its arrival", [to = barrierAt(barrier), copies, end = copies->end()] {
     copies->performBefore(end);
     to->arrive();
   });

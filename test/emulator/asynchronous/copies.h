@@ -1,5 +1,5 @@
-// Copies that threads start and do not make themselves: cp.async and the bulk copies of sm_90. They read and write at the
-// last moment that the ISA allows, or at one of the machine's choice.
+// Copies that threads start and do not make themselves: cp.async and the bulk copies of sm_90. They read and write at
+// the last moment that the ISA allows, or at one of the machine's choice.
 #pragma once
 
 #include <cstdint>

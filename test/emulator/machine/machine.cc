@@ -127,12 +127,18 @@ void Machine::releaseBarrier(Block& block, Barrier& barrier) {
   barrier.counting = 0;
 }
 
-void Machine::fail(const std::string& words) {
-  const Thread& me = *running;
+void Machine::recordFailure(const std::string& words) {
   auto place = [](uint3 at) {
     return "(" + std::to_string(at.x) + ", " + std::to_string(at.y) + ", " + std::to_string(at.z) + ")";
   };
-  failure_ = words + "\n  in thread " + place(me.index) + " of block " + place(me.block->index);
+  failure_ = words;
+  if (running) failure_ += "\n  in thread " + place(running->index) + " of block " + place(running->block->index);
+}
+
+// Work beside the threads runs on the scheduler's stack, which an exception may unwind.
+void Machine::fail(const std::string& words) {
+  if (!running) throw Fault{words};
+  recordFailure(words);
   void* left = nullptr;
   octavoSwitchStacks(&left, scheduler_);
   std::abort();  // no one goes on with a thread that has failed

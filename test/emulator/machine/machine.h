@@ -32,6 +32,11 @@ std::string run(const Launch& launch);
 /** Of the order in which warps go on and copies arrive, from the next launch on; OCTAVO_EMULATED_SEED at first. */
 void setSeed(uint64_t seed);
 
+/** What work beside the threads ends with when it fails. */
+struct Fault {
+  std::string words;
+};
+
 class Machine {
  public:
   std::string run(const Launch& launch);
@@ -39,9 +44,13 @@ class Machine {
   // Of the thread that runs.
   void leave();                    // the thread cannot go on: another one does
   [[noreturn]] void fail(const std::string& words);
+  void recordFailure(const std::string& words);  // with the place of the thread that runs
   void later(const char* what, std::function<void()> work);
   void* variable(SharedPlace& place, uint32_t bytes, uint32_t alignment);
   void releaseBarrier(Block& block, Barrier& barrier);
+
+  void* scheduler() const { return scheduler_; }
+  uint64_t steps() const { return steps_; }  // of warps
 
   uint64_t seed = 0;
 
@@ -63,13 +72,14 @@ class Machine {
   void roundOf(Block& block);
   bool step(Warp& warp);
   bool doWork(bool any);
+  void doPiece(size_t index);
   void doWorkOf(const Block& block);
   void retire();
   std::string describeWaits() const;
   void abandon();
 
   const Launch* launch_ = nullptr;
-  uint64_t launches_ = 0;
+  uint64_t launches_ = 0, steps_ = 0;
   Random random_{0};
   Stacks stacks_;
   std::vector<std::unique_ptr<Block>> pool_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "machine/machine.h"
+#include "machine/traps.h"
 
 namespace octavo::emulator {
 
@@ -43,6 +44,7 @@ std::string Machine::run(const Launch& launch) {
   if (std::string refusal = refusalOf(launch); !refusal.empty()) {
     return std::string(launch.kernel) + " cannot be launched with " + refusal;
   }
+  const Traps traps;
   begin(launch);
   while (failure_.empty()) {
     const bool started = startClusters();
@@ -56,7 +58,7 @@ std::string Machine::run(const Launch& launch) {
     }
     if (!failure_.empty()) break;
     if (doWork(false)) progress_ = true;
-    if (!progress_ && !doWork(true)) failure_ = "no thread can go on\n" + describeWaits();
+    if (!progress_ && !doWork(true) && failure_.empty()) failure_ = "no thread can go on\n" + describeWaits();
     retire();
   }
   const std::string failure = failure_.empty() ? "" : std::string(launch.kernel) + ": " + failure_;
@@ -148,7 +150,9 @@ bool Machine::step(Warp& warp) {
   bool ran = false;
   while (Thread* next = takeRunnable(warp)) {
     ran = true;
+    ++steps_;
     resume(*next, &scheduler_);
+    running = nullptr;
     if (!failure_.empty()) break;
   }
   return ran;
@@ -162,24 +166,34 @@ bool Machine::doWork(bool any) {
       ++i;
       continue;
     }
-    std::swap(work_[i], work_.back());
-    const std::function<void()> run = std::move(work_.back().run);
-    work_.pop_back();
-    run();
+    doPiece(i);
     done = true;
   }
   return done;
 }
 
+void Machine::doPiece(size_t index) {
+  std::swap(work_[index], work_.back());
+  const Work work = std::move(work_.back());
+  work_.pop_back();
+  const auto place = [&work] {
+    return std::string("\n  in ") + work.what + " of block " + placeOf(work.block->index);
+  };
+  if (sigsetjmp(afterWork, 0)) {
+    failure_ += place();
+    return;
+  }
+  try {
+    work.run();
+  } catch (const Fault& fault) {
+    failure_ = fault.words + place();
+  }
+}
+
 void Machine::doWorkOf(const Block& block) {
   for (size_t i = 0; i < work_.size();) {
-    if (work_[i].block != &block) {
-      ++i;
-      continue;
-    }
-    const std::function<void()> run = std::move(work_[i].run);
-    work_.erase(work_.begin() + static_cast<long>(i));
-    run();
+    if (work_[i].block == &block) doPiece(i);
+    else ++i;
   }
 }
 

@@ -1,4 +1,4 @@
-// The shared memory of a block: a window of 256 KiB whose offsets are the 32-bit addresses of PTX. Dynamic memory lies
+// The shared memory of a block: a window of 288 KiB whose offsets are the 32-bit addresses of PTX. Dynamic memory lies
 // from 1024 on, as on the card, whose first KiB is the system's; __shared__ variables lie above what can be dynamic.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace octavo::emulator {
 
-constexpr uint32_t kWindowBytes = 256 << 10, kDynamicOffset = 1024;
+constexpr uint32_t kWindowBytes = 288 << 10, kDynamicOffset = 1024;
 constexpr uint32_t kMostDynamicBytes = 227 << 10, kStaticOffset = kDynamicOffset + kMostDynamicBytes;
 constexpr uint8_t kPoison = 0xff;  // NaN in every float format, -1 as an integer
 

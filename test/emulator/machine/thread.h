@@ -90,7 +90,7 @@ void clusterWait();
 int clusterRank();
 int clusterBlocks();
 
-/** Offset of `p` in the block's shared memory, below 256 KiB; of another block of the cluster, addressInBlock of it. */
+/** Offset of `p` in the block's shared memory, below 288 KiB; of another block of the cluster, addressInBlock of it. */
 uint32_t sharedAddress(const void* p);
 /** `address` of the block of that rank, as mapa gives it: the rank plus one stands in the highest byte. */
 uint32_t addressInBlock(uint32_t address, int rank);

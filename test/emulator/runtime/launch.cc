@@ -7,6 +7,7 @@
 #include "machine/machine.h"
 #include "runtime/errors.h"
 #include "runtime/streams.h"
+#include "runtime/times.h"
 
 namespace octavo::emulator {
 
@@ -51,6 +52,7 @@ cudaError_t launchKernel(const void* kernel, const LaunchSettings& settings, std
   if (!canLaunch(launch)) return report(cudaErrorInvalidConfiguration);
   return enqueue(settings.stream, [launch, thread = std::move(thread)]() mutable {
     launch.arguments = &thread;
+    const Timed timed(launch.kernel);
     const std::string failure = run(launch);
     if (failure.empty()) return cudaSuccess;
     std::fprintf(stderr, "octavo: emulated kernel %s\n", failure.c_str());

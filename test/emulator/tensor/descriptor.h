@@ -1,5 +1,5 @@
-// What a matrix descriptor of wgmma says of an operand in shared memory (PTX ISA, "Matrix descriptor format"; strides as
-// "Strides" and the canonical layouts have them).
+// What a matrix descriptor of wgmma says of an operand in shared memory (PTX ISA, "Matrix descriptor format"; strides
+// as the canonical layouts have them).
 #pragma once
 
 #include <cstdint>

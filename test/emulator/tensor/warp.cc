@@ -128,8 +128,11 @@ void multiplyAll(std::array<ProductLane*, kLanes>& lanes) {
     }
   }
   // Half of K after the other, unlike wgmma: kernels of both kinds must not be taken for equal to the bit.
-  if (format == Format::kInt8) addProducts(reinterpret_cast<int32_t*>(sums), left, right, kRows, kColumns, depth, depth);
-  else addProducts(reinterpret_cast<float*>(sums), left, right, kRows, kColumns, depth, depth / 2);
+  if (format == Format::kInt8) {
+    addProducts(reinterpret_cast<int32_t*>(sums), left, right, kRows, kColumns, depth, depth);
+  } else {
+    addProducts(reinterpret_cast<float*>(sums), left, right, kRows, kColumns, depth, depth / 2);
+  }
   for (int lane = 0; lane < kLanes; ++lane) {
     for (int i = 0; i < 4; ++i) static_cast<uint32_t*>(lanes[static_cast<size_t>(lane)]->c)[i] = sumOf(lane, i);
   }

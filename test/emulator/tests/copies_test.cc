@@ -1,4 +1,4 @@
-// What the emulator promises of barriers in shared memory and of copies. A line a promise; ends with 1 when one is broken.
+// What the emulator promises of barriers in shared memory and of copies. Ends with 1 when a promise is broken.
 #include <cuda.h>
 
 #include <vector>
@@ -50,6 +50,13 @@ void barriersHavePhases() {
     if (self().number == 0) ptx::arriveExpecting(kBarrier, 16);
     if (self().number == 0) ptx::arrive(kBarrier);
   }), "whose 1 arrivals of the phase have come"));
+  expect("a copy to a barrier that was overwritten is a fault", contains(launch(1, 32, [&] {
+    static const uint4 from{};
+    init(1);
+    if (self().number == 0) ptx::loadBytes(kTile, &from, 16u, kBarrier);
+    if (self().number == 0) at<uint64_t>(kBarrier) = 0;
+    namedBarrier(0, 0, true);
+  }), "completes on an mbarrier that was overwritten"));
   expect("a barrier that was not initialised is a fault", contains(launch(1, 32, [&] {
     ptx::arrive(kBarrier);
   }), "no initialised mbarrier"));

@@ -134,6 +134,11 @@ void flagsOfOtherBlocks() {
   }).empty());
 }
 
+int descend(int depth) {
+  volatile int mine[64] = {depth};
+  return depth ? descend(depth - 1) + mine[0] : 0;
+}
+
 void faultsAreReported() {
   const std::string stuck = launch({1, 1, 1}, {64, 1, 1}, [] {
     if (self().number < 32) namedBarrier(2, 64, true);
@@ -144,6 +149,14 @@ void faultsAreReported() {
   expect("writes behind shared memory are found", contains(launch({1, 1, 1}, {1, 1, 1}, [] {
     static_cast<volatile char*>(dynamicShared())[100] = 1;
   }, {1, 1, 1}, 100), "behind its dynamic shared memory"));
+  expect("accesses to what is no memory are reported", contains(launch({2, 1, 1}, {32, 1, 1}, [] {
+    if (self().lane == 5) *reinterpret_cast<volatile char*>(4096) = 1;
+  }), "an access to 0x1000, which is no memory of the device\n  in thread (5, 0, 0)"));
+  expect("so are those of work beside the threads", contains(launch({1, 1, 1}, {32, 1, 1}, [] {
+    later("a copy", [] { *reinterpret_cast<volatile char*>(4096) = 1; });
+  }), "in a copy of block (0, 0, 0)"));
+  expect("and stacks that are too small", contains(launch({1, 1, 1}, {32, 1, 1}, [] { descend(1 << 20); }),
+                                                   "which is no memory"));
   expect("too much shared memory is refused", contains(launch({1, 1, 1}, {1, 1, 1}, [] {}, {1, 1, 1}, 300000),
                                                        "cannot be launched"));
   expect("a launch after a failure runs", launch({1, 1, 1}, {64, 1, 1}, [] { namedBarrier(0, 0, true); }).empty());

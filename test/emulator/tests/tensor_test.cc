@@ -1,4 +1,4 @@
-// What the emulator promises of tensor cores. A line a promise; ends with 1 when one is broken.
+// What the emulator promises of tensor cores. Ends with 1 when a promise is broken.
 #include <cuda_bf16.h>
 #include <cuda_fp8.h>
 

@@ -32,6 +32,16 @@ Launcher<Parameters...> launcher(const char* name, void (*kernel)(Parameters...)
   return {kernel, {name, grid, block, {1, 1, 1}, shared, stream}};
 }
 
+/** The same of a kernel whose template arguments follow from the arguments: `kernel` is a function object that calls it. */
+template <class Kernel>
+auto deducingLauncher(const char* name, Kernel kernel, dim3 grid, dim3 block, size_t shared = 0,
+                      cudaStream_t stream = nullptr) {
+  const LaunchSettings settings{name, grid, block, {1, 1, 1}, shared, stream};
+  return [=](auto... arguments) {
+    return launchKernel(nullptr, settings, [=] { kernel(arguments...); });
+  };
+}
+
 template <class... Parameters, class... Arguments>
 cudaError_t launchExtended(const char* name, const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                            Arguments&&... arguments) {
@@ -39,6 +49,16 @@ cudaError_t launchExtended(const char* name, const cudaLaunchConfig_t* config, v
 }
 
 }  // namespace octavo::emulator
+
+template <class... Parameters>
+cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute, int value) {
+  return cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), attribute, value);
+}
+
+template <class... Parameters>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*kernel)(Parameters...)) {
+  return cudaFuncGetAttributes(attributes, reinterpret_cast<const void*>(kernel));
+}
 
 #define OCTAVO_EMULATED_KERNEL_NAME(config, kernel, ...) #kernel
 #define cudaLaunchKernelEx(...) \

@@ -5,7 +5,9 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <type_traits>
+#include <limits>
+
+using std::isfinite, std::isinf, std::isnan;
 
 #define OCTAVO_EMULATED_ORDER(type)                                  \
   inline type min(type a, type b) { return b < a ? b : a; }          \
