@@ -12,7 +12,7 @@ namespace octavo::cuda {
 /** Which of two ways of moving latents a kernel takes: to be timed against each other. The results have the same bits. */
 struct LatentForms {
   bool sharesTiles = true;  // the wide kernel: two blocks with rows of the same sequence bring each other their tiles
-  bool copiesRows = true;   // the other one: latents as they lie, a row a copy, in place of boxes of 64 columns
+  bool copiesRows = false;   // the other one: latents as they lie, a row a copy, in place of boxes of 64 columns
 };
 
 /** The arguments of Ops::latentAttention. */

@@ -14,7 +14,7 @@
 
 #include "cuda/attention/mla_decode_score.cuh"
 #include "cuda/attention/mla_decode_value.cuh"
-#include "cuda/device/cuda_check.h"
+#include "cuda/device/early_launch.h"
 #include "cuda/device/shared_memory.h"
 #include "cuda/device/tensor_map.h"
 #include "cuda/ptx/cluster.cuh"
@@ -27,13 +27,17 @@ constexpr float kLog2E = 1.4426950408889634f;
 
 static_assert(kValueWarps == kSlices && kSlices * Shape::kVectors * 32 * 16 == kTileRows * (kRank + 64) * 4);
 
-template <DType kType>
+template <DType kType, typename Form>
 __global__ void __launch_bounds__(kThreads, 1)
     decodeKernel(const __grid_constant__ Arguments a, const __grid_constant__ CUtensorMap map) {
 #if __CUDA_ARCH__ >= 900
   extern __shared__ uint8_t shared[];
   const Place place(shared);
-  if (threadIdx.x == 0) place.initialise();
+  if (threadIdx.x == 0) {
+    ptx::prefetchTensorMap(&map);
+    place.initialise();
+  }
+  ptx::waitForPredecessors();
   int before;
   const Line line = lineOf<Shape>(a, 0, before);
   int worker = blockIdx.x, warp = threadIdx.x / 32;
@@ -42,19 +46,24 @@ __global__ void __launch_bounds__(kThreads, 1)
   const Segment<Shape> segment = firstSegment<Shape>(a, 0, line.start(worker), lineEnd);
   __syncthreads();
   ptx::letSuccessorsBegin();
-  if (warp < kScoreWarps) Scorer<kType>(a, place).run(segment, lineEnd);
+  if (warp < kScoreWarps) Scorer<kType, Form>(a, place).run(segment, lineEnd);
   else if (warp < kFirstValueWarp) Weigher<kType>(a, place).run(segment, lineEnd);
-  else if (warp < kFirstValueWarp + kValueWarps) Adder<kType>(a, place, line).run(segment, lineEnd, worker);
-  else feed(a, &map, place, segment, lineEnd);
+  else if (warp < kFirstValueWarp + kValueWarps) Adder<kType, Form>(a, place, line).run(segment, lineEnd, worker);
+  else Feed<Form>(a, &map, place).run(segment, lineEnd);
 #endif
 }
 
+template <DType kType, typename Form>
+void launchForm(const Arguments& a, const CUtensorMap& map, cudaStream_t stream) {
+  allowSharedMemory<decodeKernel<kType, Form>>(Place::kBytes);
+  launchEarly(decodeKernel<kType, Form>,
+              {dim3(static_cast<unsigned>(a.workers)), dim3(kThreads), Place::kBytes, stream}, "latentDecode", a, map);
+}
+
 template <DType kType>
-void launch(const Arguments& a, const CUtensorMap& map, cudaStream_t stream) {
-  constexpr auto kKernel = decodeKernel<kType>;
-  allowSharedMemory<decodeKernel<kType>>(Place::kBytes);
-  kKernel<<<a.workers, kThreads, Place::kBytes, stream>>>(a, map);
-  checkLaunch("latentDecode");
+void launch(const Arguments& a, const CUtensorMap& map, bool copiesRows, cudaStream_t stream) {
+  if (copiesRows) launchForm<kType, Rows>(a, map, stream);
+  else launchForm<kType, Boxes>(a, map, stream);
   launchCombine<kType, Shape>(a, stream);
 }
 
@@ -81,8 +90,8 @@ void launchLatentDecode(const LatentAttention& attention, const LatentScratchLay
                          static_cast<const char*>(attention.cache.data),
                          1};
   const CUtensorMap map = latentMapOf(attention.cache, mla::kTileKeys, mla::kWidth / 64);
-  if (attention.cache.dtype == DType::kBF16) mla::launch<DType::kBF16>(a, map, stream);
-  else mla::launch<DType::kF16>(a, map, stream);
+  if (attention.cache.dtype == DType::kBF16) mla::launch<DType::kBF16>(a, map, attention.forms.copiesRows, stream);
+  else mla::launch<DType::kF16>(a, map, attention.forms.copiesRows, stream);
 }
 
 }  // namespace octavo::cuda
