@@ -24,6 +24,7 @@
 #include "cuda/attention/split_deal.cuh"
 #include "cuda/attention/split_feed.cuh"
 #include "cuda/attention/split_worker.cuh"
+#include "cuda/ptx/cluster.cuh"
 
 namespace octavo::cuda::split {
 
@@ -42,9 +43,16 @@ __global__ void __launch_bounds__(Source::Shape::kThreads, 1)
     using Shape = typename Source::Shape;
     const int warp = static_cast<int>(threadIdx.x / 32);
     const bool deals = warp == Shape::kWarps + Shape::kFinishers;
-    const int drawn = deals && threadIdx.x % 32 == 0 ? atomicAdd(a.ticket, 1) : 0;
     uint8_t* const aligned = shared + (1024 - ptx::sharedAddress(shared) % 1024) % 1024;
-    if (threadIdx.x == 0) Barriers<Shape>(ptx::sharedAddress(aligned)).init(Source::kArrivals);
+    if (threadIdx.x == 0) {
+      if constexpr (kHasTensorCopies && Source::kTensor) ptx::prefetchTensorMap(&map);
+      Barriers<Shape>(ptx::sharedAddress(aligned)).init(Source::kArrivals);
+    }
+    if constexpr (kHasTensorCopies) {
+      ptx::waitForPredecessors();
+      ptx::letSuccessorsBegin();
+    }
+    const int drawn = deals && threadIdx.x % 32 == 0 ? atomicAdd(a.ticket, 1) : 0;
     __syncthreads();
     if (warp < Shape::kWarps) Adder<kType, kDim, kTiles, Source, kFew>{aligned, a.scaleLog2}.run();
     else if (warp < Shape::kWarps + Shape::kFinishers) Finisher<kType, kDim, kTiles, Source, kFew>{a, aligned}.run();

@@ -3,6 +3,7 @@
 
 #include "cuda/attention/split_decode.cuh"
 #include "cuda/device/cuda_check.h"
+#include "cuda/device/early_launch.h"
 #include "cuda/device/shared_memory.h"
 #include "cuda/device/tensor_map.h"
 
@@ -19,6 +20,11 @@ template <DType kType, int kDim, int kTiles, typename Source, bool kFew>
 void launchShape(const Arguments& a, const CUtensorMap& map, const Launch& to) {
   constexpr auto kKernel = splitKernel<kType, kDim, kTiles, Source, kFew>;
   allowSharedMemory<splitKernel<kType, kDim, kTiles, Source, kFew>>(Source::Shape::kBytes);
+  if (to.architecture >= 90) {
+    const EarlyLaunch early{dim3(static_cast<unsigned>(to.blocks)), dim3(Source::Shape::kThreads),
+                            Source::Shape::kBytes, to.stream};
+    return launchEarly(kKernel, early, "splitDecode", a, map);
+  }
   kKernel<<<to.blocks, Source::Shape::kThreads, Source::Shape::kBytes, to.stream>>>(a, map);
   checkLaunch("splitDecode");
 }
