@@ -17,8 +17,8 @@ struct Scales {
   float maximum[2], sum[2];
 
   __device__ __forceinline__ Scales() : maximum{-INFINITY, -INFINITY}, sum{0, 0} {}
-  __device__ __forceinline__ explicit Scales(const float4* at) {
-    const float4 head = __ldcg(at);
+  __device__ __forceinline__ explicit Scales(const float4* at) : Scales(__ldcg(at)) {}
+  __device__ __forceinline__ explicit Scales(float4 head) {
     maximum[0] = head.x;
     maximum[1] = head.y;
     sum[0] = head.z;
@@ -80,18 +80,24 @@ __device__ __forceinline__ void publish(const Arguments& a, const Segment<Shape>
   if (threadIdx.x % 32 == 0) *static_cast<volatile int32_t*>(progressOf(a, item, slice)) = progress;
 }
 
+/** Of a row of the output the lane's first column in a slice; its next ones come in pairs 8 columns apart. */
+template <typename Shape>
+__device__ __forceinline__ uint16_t* outAt(const Arguments& a, const Row& row, int slice) {
+  return static_cast<uint16_t*>(a.out.data) + row.token * a.out.tokenStride + row.head * a.out.dim +
+         Shape::columnOf(slice) + threadIdx.x % 4 * 2;
+}
+
 /** Writes a lane's two rows of 8 columns, `vector` times 8 from the slice's first. */
 template <DType kType, typename Shape>
 __device__ __forceinline__ void writeVector(const Arguments& a, const Row& low, const Row& high, int slice, int vector,
                                             float4 values, float lowScale, float highScale) {
-  int column = Shape::columnOf(slice) + vector * 8 + threadIdx.x % 4 * 2;
-  uint16_t* const out = static_cast<uint16_t*>(a.out.data) + column;
-  uint32_t lowPair = packPair<kType>(values.x * lowScale, values.y * lowScale);
-  uint32_t highPair = packPair<kType>(values.z * highScale, values.w * highScale);
-  if (low.exists) *reinterpret_cast<uint32_t*>(out + low.token * a.out.tokenStride + low.head * a.out.dim) = lowPair;
-  if (high.exists) {
-    *reinterpret_cast<uint32_t*>(out + high.token * a.out.tokenStride + high.head * a.out.dim) = highPair;
-  }
+  const auto write = [&](const Row& row, float left, float right, float scale) {
+    if (!row.exists) return;
+    const uint32_t pair = packPair<kType>(left * scale, right * scale);
+    *reinterpret_cast<uint32_t*>(outAt<Shape>(a, row, slice) + vector * 8) = pair;
+  };
+  write(low, values.x, values.y, lowScale);
+  write(high, values.z, values.w, highScale);
 }
 
 /** Waits for the decode kernel; whether it has written the slice. Leaves nothing behind. By a whole block. */

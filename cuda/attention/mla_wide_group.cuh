@@ -215,8 +215,8 @@ class Group {
   }
 
   /**
-   * Adds the keys of a segment chunk by chunk. What a chunk has come to is put away while the scores of the next one's
-   * first tile are made.
+   * Adds the keys of a segment chunk by chunk. What a chunk has come to is put away by warpgroup 1 while the other one
+   * scores the next chunk's first tile, and by warpgroup 0 once it has its weights.
    */
   __device__ __forceinline__ void add(const Segment<Shape>& segment, int firstSlot) {
     const bool ends = segment.end == segment.sequence.tiles;
@@ -227,29 +227,39 @@ class Group {
     const int low = Row(a_, segment, row_).keys, high = Row(a_, segment, row_ + 8).keys;
     State part;
     part.clear();
-    float scores[32];
     int chunkEnd = segment.begin + segment.chunk;
 #pragma unroll 1
-    for (int tile = segment.begin;; tile += 2) {
-      const bool isOver = tile >= segment.end;
-      if (kGroup == 0 && !isOver) startEvenScores(scores);
-      if (isOver || tile == chunkEnd) {
-        closeSums(part);
-        if (before != nullptr) part.foldOnto(before);
-        if (!folds) ++slot;
-        else before = at(slot);
-        if (isOver && folds && ends) write(part, segment);
-        else part.store(at(slot));
-        if (isOver) break;
-        part.clear();
-        chunkEnd += segment.chunk;
-      }
+    for (int tile = segment.begin; tile < segment.end; tile += 2) {
       const int passed = tile * Shape::kTileKeys;
       const Pair pair{tile + 1 < segment.end, tile + 2 >= segment.end, segment.sequence.context - passed, low - passed,
                       high - passed};
-      if constexpr (kGroup == 0) addEven(part, scores, pair);
-      else addOdd(part, scores, pair);
+      const bool isNew = tile == chunkEnd;
+      Scales done;
+      if (isNew) {
+        closeSums(part);
+        done = part.scales;
+        part.scales = Scales();
+        chunkEnd += segment.chunk;
+      }
+      float factors[2];
+      uint32_t weights[16];
+      if constexpr (kGroup == 0) weighEven(part, factors, weights, pair);
+      if (isNew) {
+        part.fold(done, before);
+        if (!folds) ++slot;
+        else before = at(slot);
+        part.store(done, at(slot));
+        part.clearValues();
+      } else if constexpr (kGroup == 0) {
+        part.scale(factors);
+      }
+      if constexpr (kGroup == 0) addLeft(part, factors, weights, pair);
+      else addOdd(part, pair);
     }
+    closeSums(part);
+    part.fold(part.scales, before);
+    if (folds && ends) write(part, segment);
+    else part.store(part.scales, at(folds ? slot : slot + 1));
     if (folds) publish(a_, segment, slice_, ends ? kIsWritten : kHasBegun);
   }
 
@@ -275,19 +285,14 @@ class Group {
     int filled, low, high;
   };
 
-  __device__ __forceinline__ void startEvenScores(float (&scores)[32]) {
-#pragma unroll
-    for (int i = 0; i < 32; ++i) scores[i] = 0;
+  /** Warpgroup 0: scores of the even tile and its weights; by what all before is to be scaled. */
+  __device__ __forceinline__ void weighEven(State& state, float (&factors)[2], uint32_t (&weights)[16],
+                                            const Pair& pair) {
+    float scores[32] = {}, most[2];
     awaitPart(kEvenA);
     startScores<0, kHalfSlabs>(scores);
     awaitPart(kEvenB);
     startScores<kHalfSlabs, kSlabs>(scores);
-  }
-
-  /** Warpgroup 0: scores of the even tile, which are under way; the left columns of both. */
-  __device__ __forceinline__ void addEven(State& state, float (&scores)[32], const Pair& pair) {
-    float most[2], factors[2];
-    uint32_t weights[16];
     finishScores(scores, pair.isLast);
     if (pair.isWhole) ptx::announce(kEvenScored, 256);
     if (min(pair.low, pair.high) < Shape::kTileKeys) mask(scores, pair.low, pair.high);
@@ -298,10 +303,15 @@ class Group {
     pack(weights, scores);
     putWeights(weights, 0);
     ptx::announce(kEvenReady, 256);
-    state.scale(factors);
+  }
+
+  /** The left columns of both tiles. */
+  __device__ __forceinline__ void addLeft(State& state, float (&factors)[2], uint32_t (&weights)[16],
+                                          const Pair& pair) {
     addValues(state, weights, 0, pair.filled);
     release(kEvenA);
     if (!pair.isWhole) return;
+    float most[2];
     ptx::meet(kOddReady, 256);
     getMaxima(most, 1);
     moveTo(state, most, factors);
@@ -313,11 +323,9 @@ class Group {
   }
 
   /** Warpgroup 1: scores of the odd tile, weighed while the even one's right columns are added; then its own. */
-  __device__ __forceinline__ void addOdd(State& state, float (&scores)[32], const Pair& pair) {
-    float most[2], factors[2];
+  __device__ __forceinline__ void addOdd(State& state, const Pair& pair) {
+    float scores[32] = {}, most[2], factors[2];
     uint32_t weights[16];
-#pragma unroll
-    for (int i = 0; i < 32; ++i) scores[i] = 0;
     if (pair.isWhole) {
       ptx::meet(kEvenScored, 256);  // one after the other: so one group weighs while the other multiplies
       awaitPart(kOddA);
@@ -374,11 +382,17 @@ class Group {
   }
 
   __device__ __forceinline__ void write(const State& state, const Segment<Shape>& segment) const {
-    const Row low(a_, segment, row_), high(a_, segment, row_ + 8);
-    float lowScale = inverse(state.scales.sum[0]), highScale = inverse(state.scales.sum[1]);
+    writeRow(Row(a_, segment, row_), state, 0);
+    writeRow(Row(a_, segment, row_ + 8), state, 1);
+  }
+  __device__ __forceinline__ void writeRow(const Row& row, const State& state, int r) const {
+    if (!row.exists) return;
+    const float scale = inverse(state.scales.sum[r]);
+    uint16_t* const out = outAt<Shape>(a_, row, slice_);
 #pragma unroll
     for (int i = 0; i < 32; ++i) {
-      writeVector<kType, Shape>(a_, low, high, slice_, i, state.vector(i), lowScale, highScale);
+      const float* const pair = state.out + 4 * i + 2 * r;
+      *reinterpret_cast<uint32_t*>(out + i * 8) = packPair<kType>(pair[0] * scale, pair[1] * scale);
     }
   }
 
