@@ -111,7 +111,7 @@ class Adder {
       if (__any_sync(0xffffffffu, low != 1.0f || high != 1.0f)) part.scale(low, high);
       const uint32_t values = place_.tile(stage_.index);
       int filled = segment.sequence.context - tile * kTileKeys;
-      if (filled < kTileKeys) clear(values, filled);
+      if (filled < kTileKeys) clear(values, filled, warp_ * 8);
       multiply(part, weights, values);
       release(place_.empty(stage_.index));
       turn_.advance();
@@ -138,10 +138,10 @@ class Adder {
     }
   }
 
-  /** Zeros past the last key: a weight of 0 does not make a number of NaN. */
-  __device__ __noinline__ void clear(uint32_t tile, int firstRow) const {
-    for (int i = firstRow * 8 + lane_; i < kTileKeys * 8; i += 32) {
-      ptx::storeZeros(tile + Form::offset(i / 8, warp_ * 8 + i % 8));
+  /** Zeros past the last key in 64 columns: a weight of 0 does not make a number of NaN. */
+  static __device__ __noinline__ void clear(uint32_t tile, int firstRow, int firstChunk) {
+    for (int i = firstRow * 8 + static_cast<int>(threadIdx.x % 32); i < kTileKeys * 8; i += 32) {
+      ptx::storeZeros(tile + Form::offset(i / 8, firstChunk + i % 8));
     }
     ptx::fenceForCopies();
     __syncwarp();

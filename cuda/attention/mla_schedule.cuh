@@ -133,7 +133,7 @@ __device__ __forceinline__ int sumOverWarp(int value) {
 template <typename Shape>
 __device__ __forceinline__ Line lineOf(const Arguments& a, int end, int& before) {
   int tiles = 0, chunks = 0, passed = 0;
-#pragma unroll 2
+#pragma unroll 4
   for (int index = threadIdx.x % 32; index < a.batch.sequences; index += 32) {
     Sequence<Shape> sequence(a, index);
     if (sequence.tiles == 0) continue;
