@@ -45,15 +45,18 @@ __global__ void __launch_bounds__(Source::Shape::kThreads, 1)
   if constexpr (!Source::kTensor || kHasTensorCopies) {  // else never launched
     extern __shared__ uint8_t shared[];
     using Shape = typename Source::Shape;
-    if constexpr (kHasTensorCopies) {  // as launched there
+    const int warp = static_cast<int>(threadIdx.x / 32);
+    const bool deals = warp == Shape::kAdders + Shape::kFinishers;
+    uint8_t* const aligned = shared + (1024 - ptx::sharedAddress(shared) % 1024) % 1024;
+    if (threadIdx.x == 0) {
+      if constexpr (kHasTensorCopies && Source::kTensor) ptx::prefetchTensorMap(&map);
+      Barriers<Shape>(ptx::sharedAddress(aligned)).init(Source::kArrivals);
+    }
+    if constexpr (kHasTensorCopies) {
       ptx::waitForPredecessors();
       ptx::letSuccessorsBegin();  // what multiplies the result may ask for its weights
     }
-    const int warp = static_cast<int>(threadIdx.x / 32);
-    const bool deals = warp == Shape::kAdders + Shape::kFinishers;
     const int drawn = deals && threadIdx.x % 32 == 0 ? atomicAdd(a.ticket, 1) : 0;
-    uint8_t* const aligned = shared + (1024 - ptx::sharedAddress(shared) % 1024) % 1024;
-    if (threadIdx.x == 0) Barriers<Shape>(ptx::sharedAddress(aligned)).init(Source::kArrivals);
     __syncthreads();
     if (warp < Shape::kAdders) {
       const Scoring scoring{a.scaleLog2, a.variant.cap, a.variant.inverseCap};

@@ -60,6 +60,12 @@ __device__ __forceinline__ void loadBytes(uint32_t to, const void* from, int byt
       "[%0], [%1], %2, [%3], %4;" ::"r"(to), "l"(from), "r"(bytes), "r"(barrier), "l"(policy) : "memory");
 }
 
+/** `bytes` bytes, a multiple of 16 as the address, to the L2: a hint. One thread. */
+__device__ __forceinline__ void prefetchBytes(const void* from, uint32_t bytes, uint64_t policy) {
+  asm volatile("cp.async.bulk.prefetch.L2.global.L2::cache_hint [%0], %1, %2;" ::"l"(from), "r"(bytes), "l"(policy)
+               : "memory");
+}
+
 /** Shared memory to the box at (column, row); what lies outside the matrix is not written. One thread. */
 __device__ __forceinline__ void storeTile(const CUtensorMap* map, uint32_t from, int column, int row) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map),
