@@ -30,7 +30,7 @@ struct State {
     return make_float4(out[i * 4], out[i * 4 + 1], out[i * 4 + 2], out[i * 4 + 3]);
   }
 
-  /** The values, of `own` maxima and sums, and these become the fold with what lies at `at`, of earlier keys; or null. */
+  /** The values, and `own`, their maxima and sums, become the fold with what lies at `at`, of earlier keys; or null. */
   __device__ __forceinline__ void fold(Scales& own, const float4* at) {
     constexpr int kBatch = 8;  // on their way: a visit of the L2 each time
     if (at == nullptr) return;
