@@ -14,7 +14,8 @@ struct FewCodesPlace {
   int begin, last;               // tiles of K of this block
 
   __device__ __forceinline__ FewCodesPlace(const FewCodesArguments& a, int blockWarps) {
-    int all = threadIdx.x / 32, rank = static_cast<int>(ptx::clusterRank()), ranks = static_cast<int>(ptx::clusterSize());
+    int all = threadIdx.x / 32;
+    int rank = static_cast<int>(ptx::clusterRank()), ranks = static_cast<int>(ptx::clusterSize());
     warps = a.teamWarps;
     teams = blockWarps / warps;
     team = all / warps;
@@ -132,7 +133,8 @@ class FewCodesFeed {
     xTo_ = row * 128 + ((piece ^ (row & 7)) << 4);
     xFlip_ = step == 4 ? 64 : 0;
     xStep_ = step * static_cast<int>(a_.x.stride) * 2;
-    x_ = static_cast<const char*>(a_.x.data) + (pass.row + row) * a_.x.stride * 2 + tile_ * kTileColumns * 2 + piece * 16;
+    x_ = static_cast<const char*>(a_.x.data) + (pass.row + row) * a_.x.stride * 2;
+    x_ += tile_ * kTileColumns * 2 + piece * 16;
   }
 
   __device__ __forceinline__ void enterScales(int strip) {

@@ -30,7 +30,7 @@ struct FewCodesShape {
   static constexpr int kBits = kBits_, kRows = kRows_, kEights = kRows / 8;
   static constexpr DType kType = kType_;
   static constexpr bool kGrouped = kGrouped_;
-  static constexpr int kWarps = kRows <= 16 ? 16 : 8, kThreads = kWarps * 32;  // sums of 32 rows take twice the registers
+  static constexpr int kWarps = kRows <= 16 ? 16 : 8, kThreads = kWarps * 32;  // 32 rows take twice the registers
   static constexpr int kWarpStrips = kBits == 8 ? 2 : 4;                      // 2 KB of codes, or less
   static constexpr int kWarpCodes = kWarpStrips * stripBytes(kBits);
 };
@@ -61,7 +61,7 @@ class FewCodesShare {
   const FewCodesArguments& a_;
 };
 
-/** What a block keeps of the experts: where the units of each end, its first row and how many it has; [experts] each. */
+/** What a block keeps of the experts: where the units of each end, its first row and its rows; each [experts]. */
 struct FewCodesExperts {
   int *ends, *first, *rows;
   __device__ __forceinline__ FewCodesExperts(uint8_t* at, int count)

@@ -1,5 +1,5 @@
-// What a block of bulk_codes.cuh works on, and what its warps make of a stage. A Shape says how a stage in shared memory
-// is laid out, and which warps multiply what of it.
+// What a block of bulk_codes.cuh works on, and what its warps make of a stage. A Shape says how a stage in shared
+// memory is laid out, and which warps multiply what of it.
 #pragma once
 
 #include "cuda/device/floats.cuh"

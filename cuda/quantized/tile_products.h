@@ -15,7 +15,8 @@ using TileProduct = void(const Matrix& out, const Matrix& x, const QuantizedMatr
 
 /**
  * Up to kFewTileRows rows of x on any card, and any number of rows of up to kMostFewExperts experts, whose N is a
- * multiple of kExpertColumns; without experts their count is 0. Starts before the kernel that makes x has ended, and waits for it.
+ * multiple of kExpertColumns; without experts their count is 0. Starts before the kernel that makes x has ended, and
+ * waits for it.
  */
 using FewProduct = void(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
                         const ExpertRows& experts, const DeviceTraits& traits, cudaStream_t stream);
