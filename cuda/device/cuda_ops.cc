@@ -139,13 +139,8 @@ void CudaOps::kvWrite(const KvCacheView& cache, int32_t layer, const Heads& key,
 
 void CudaOps::ropeKvWrite(const KvCacheView& cache, int32_t layer, const RopeWrite& step, Stream& stream) {
   use();
-  launchRopeKvWrite(cache, layer, step, handleOf(stream));
-}
-
-void CudaOps::ropeKvWrite(const KvCacheView& cache, int32_t layer, const RopeWrite& step, Stream& stream) {
-  if (!canRopeWrite(cache, step)) return Ops::ropeKvWrite(cache, layer, step, stream);
-  use();
-  launchRopeWrite(cache, layer, step, traits_, handleOf(stream));
+  if (canRopeWrite(cache, step)) launchRopeWrite(cache, layer, step, traits_, handleOf(stream));
+  else launchRopeKvWrite(cache, layer, step, handleOf(stream));
 }
 
 void CudaOps::copyBlocks(const BlockCopies& copies, Stream& stream) {
@@ -176,7 +171,7 @@ void CudaOps::latentAttention(const Heads& out, const Heads& query, const Latent
                               const AttentionBatch& batch, float scale, const AttentionScratch& scratch,
                               Stream& stream) {
   use();
-  launchLatentAttention({out, query, cache, layer, batch, scale, scratch}, traits_, handleOf(stream));
+  launchLatentAttention({out, query, cache, layer, batch, scale, scratch, {}}, traits_, handleOf(stream));
 }
 
 void CudaOps::expandedAttention(const Heads& out, const Heads& query, const ExpandedKeys& keys,
