@@ -35,6 +35,12 @@ function stateOf(session: number, running: Running): string {
   return running.tokens.length > 0 ? 'decode' : 'prefill'
 }
 
+/** Until it has ended, waits for its caller or waits to begin: what the engine's speed does not decide. */
+async function rest(session: number, running: Running): Promise<void> {
+  const moves = (): boolean => ['prefill', 'decode'].includes(stateOf(session, running))
+  while (moves()) await new Promise(setImmediate)
+}
+
 /** Everything that was taken is back, to the byte, and every request has ended once. */
 async function expectNothingLeft(sessions: number[], runs: Running[]): Promise<void> {
   await Promise.all(runs.map(({ finish }) => finish))
@@ -90,6 +96,7 @@ test.each(settings)('%s: cancelled in every state', async (_, options) => {
     const { session, running } = random.pick(current)
     const patience = random.between(0, 3)
     for (let turn = 0; turn < patience; turn++) await new Promise(setImmediate)
+    if (random.next() < 0.04) await rest(session, running)
     if (random.next() < 0.3) engine.native.grant(running.id, random.between(1, 3))
     const state = stateOf(session, running)
     met.set(state, (met.get(state) ?? 0) + 1)
@@ -121,8 +128,10 @@ test.each(settings)('%s: stopped by time in every stage', async (_, options) => 
     // What its caller does not take up in the queue no limit would end.
     const credits = stages.queueMs === 0 ? Math.max(1, request.credits) : request.credits
     const maxNewTokens = score ? 5 : request.maxNewTokens
-    runs.push(engine.start(session, { ...request, maxNewTokens, credits, stages }))
+    const running = engine.start(session, { ...request, maxNewTokens, credits, stages })
+    runs.push(running)
     if (random.next() < 0.5) await new Promise(setImmediate)
+    if (random.next() < 0.04) await rest(session, running)
     if (random.next() < 0.6) engine.native.advanceClock(random.between(1, 30))
     if (runs.length % 50 === 0) engine.native.check()
   }

@@ -1,17 +1,11 @@
 /** What nobody awaits, disposes or counts must neither end the process nor be warned of. */
 import { getEventListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { Engine } from '../../../lib/engine.js'
 import * as octavo from '../../../lib/index.js'
 import type { EngineState } from '../../../lib/runtime/engine-state.js'
-import { watch } from '../../../lib/runtime/leaks.js'
 import { fakeEngine, type FakeEngine } from '../../fakes/engine.js'
 import { refusal } from '../../refusal.js'
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
 
 let fake: FakeEngine
 let unhandled: unknown[]
@@ -82,24 +76,6 @@ describe('classes', () => {
     expect(Object.keys(octavo)).not.toEqual(expect.arrayContaining(['Generation']))
     expect(() => new Engine(undefined as unknown as EngineState, '')).toThrow(
       refusal('OCTAVO_INVALID_ARGUMENT', 'Engine.load()'),
-    )
-  })
-
-  it('whose release throws are named in a warning, not in an uncaught exception', async () => {
-    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
-    const release = (): void => {
-      throw new TypeError('broken')
-    }
-    const forget = (): void => watch({}, { what: 'a Thing', stack: 'created', release })
-    // A handle more each time, until the collector has found one: when it does is its own business.
-    const end = Date.now() + 60_000
-    while (warn.mock.calls.length === 0 && Date.now() < end) {
-      forget()
-      collectGarbage()
-      await sleep(5)
-    }
-    expect(warn.mock.calls[0]?.[0]).toMatch(
-      /^a Thing was .* releasing it failed: TypeError: broken/,
     )
   })
 })
