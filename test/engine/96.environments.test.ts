@@ -2,9 +2,9 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
-import { serialize, setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { serialize } from 'node:v8'
 import { Worker } from 'node:worker_threads'
+import { collectGarbage, collectUntil } from '../helpers/collect-garbage.js'
 import { native, TestEngine } from '../helpers/native-engine.js'
 import { addonPath, plainLoad, plainRequest } from '../helpers/raw-load.js'
 
@@ -159,16 +159,6 @@ test('process.exit in mid-stream and while loading', () => {
 })
 
 describe('an engine that is collected', () => {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-
-  async function collectUntil(done: () => boolean): Promise<void> {
-    for (let round = 0; round < 200 && !done(); round++) {
-      collect()
-      await pause(5)
-    }
-  }
-
   test('is disposed, though its callback refers to it', async () => {
     await (async () => {
       const engine = await TestEngine.load() // its onEvents closes over the TestEngine, which holds the native one
@@ -188,7 +178,7 @@ describe('an engine that is collected', () => {
     })()
     while (tokens === 0) {
       expect(native.liveObjects().engines).toBe(1)
-      collect()
+      collectGarbage()
       await pause(5)
     }
     await collectUntil(() => native.liveObjects().engines === 0)
