@@ -16,6 +16,7 @@
 
 #include "cuda/device/alignment.h"
 #include "cuda/device/cuda_check.h"
+#include "cuda/device/early_launch.h"
 #include "cuda/device/shared_memory.h"
 #include "cuda/quantized/few_codes_plan.h"
 #include "cuda/quantized/few_codes_sums.cuh"
@@ -123,19 +124,13 @@ void launchFewShape(FewCodesArguments a, const DeviceTraits& traits, cudaStream_
   constexpr auto kKernel = fewCodesKernel<Shape>;
   const FewCodesPlan plan = planFewCodes(a, FewCodesBounds::of<Shape>(), traits);
   allowSharedMemory<kKernel>(FewCodesPlan::sharedLimit(traits));
-  cudaLaunchAttribute attributes[2];
-  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[0].val.programmaticStreamSerializationAllowed = 1;
-  attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim = {static_cast<unsigned>(plan.ranks), 1, 1};
-  cudaLaunchConfig_t launch{};
-  launch.gridDim = static_cast<unsigned>(plan.blocks);
-  launch.blockDim = Shape::kThreads;
-  launch.dynamicSmemBytes = static_cast<size_t>(plan.sharedBytes);
-  launch.stream = stream;
-  launch.attrs = attributes;
-  launch.numAttrs = traits.architecture < 90 ? 0 : plan.ranks > 1 ? 2 : 1;
-  check(cudaLaunchKernelEx(&launch, kKernel, a), "the launch of fewCodes");
+  const dim3 blocks(static_cast<unsigned>(plan.blocks)), threads(Shape::kThreads);
+  if (traits.architecture >= 90) {
+    const auto ranks = static_cast<unsigned>(plan.ranks);
+    return launchEarly(kKernel, {blocks, threads, plan.sharedBytes, stream, ranks}, "fewCodes", a);
+  }
+  kKernel<<<blocks, threads, static_cast<size_t>(plan.sharedBytes), stream>>>(a);
+  checkLaunch("fewCodes");
 }
 
 /** Of one width of codes; see launchFewCodes. */
