@@ -70,6 +70,7 @@ template <typename Weights>
 void launch(const Arguments& a, const DeviceTraits& traits, cudaStream_t stream) {
   constexpr auto kKernel = rowProductKernel<Weights>;
   allowSharedMemory<kKernel>(kBlockBytes);
+  preferSharedMemory<kKernel>();
   const auto blocks = static_cast<unsigned>(std::min(a.tiles, traits.multiprocessors));
   launchEarly(kKernel, {dim3(blocks), dim3(kThreads), a.layout.bytes, stream}, "rowProduct", a);
 }
