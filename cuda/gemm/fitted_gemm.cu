@@ -55,10 +55,12 @@ __device__ __forceinline__ void multiply(const Arguments& a, const Block<T>& blo
     ptx::waitProducts<0>();
     ptx::pinRegisters(sums);
     release(a, ring, previous);
-    if (a.parts == 1) storeSums(sums, a.store, row, column);
-    else if (ring.rank == 0) foldAndStore<0>(sums, a, block, row, column, parity);
-    else foldAndStore<1>(sums, a, block, row, column, parity);
-    parity ^= 1;
+    if (a.parts > 1) {
+      fold(sums, block, parity);
+      column += static_cast<int>(ring.rank) * (T::kColumns / 2);
+      parity ^= 1;
+    }
+    storeSums(sums, a.store, row, column, a.parts > 1);
   });
 }
 
