@@ -69,7 +69,7 @@ __device__ __forceinline__ void beginFeed(FewCodesFeed<Shape, Share>& feed, cons
   }
 }
 
-/** All passes of a block. kHalves: of groups of 32 columns; kZeros: there are zeros. */
+/** All passes of a block. kHalves: of groups of 32 columns; kZeros: there may be zeros. */
 template <typename Shape, bool kHalves, bool kZeros, typename Share>
 __device__ __forceinline__ void runPasses(const FewCodesArguments& a, const Share& share, const FewCodesPlace& place,
                                           FewCodesFeed<Shape, Share>& feed, const FewCodesRing<Shape>& ring,
@@ -115,8 +115,11 @@ __global__ void __launch_bounds__(Shape::kThreads, 1) fewCodesKernel(const __gri
   const auto run = [&]<bool kHalves, bool kZeros>() {
     runPasses<Shape, kHalves, kZeros>(a, share, place, feed, ring, fills, memory);
   };
-  if (a.groupShift < 6) a.zeros ? run.template operator()<true, true>() : run.template operator()<true, false>();
-  else a.zeros ? run.template operator()<false, true>() : run.template operator()<false, false>();
+  if (a.groupShift < 6) return run.template operator()<true, true>();
+  if constexpr (Shape::kIsCommon) {
+    if (!a.zeros) return run.template operator()<false, false>();
+  }
+  run.template operator()<false, true>();
 }
 
 template <typename Shape>
@@ -140,16 +143,13 @@ void launchFewCodesOf(const Matrix& out, const Matrix& x, const QuantizedMatrix&
   const FewCodesArguments a = fewCodesArgumentsOf(out, x, weight, bias, experts);
   const auto run = [&]<DType kType>() {
     const int64_t rows = fewCodesRowsOf(x, experts);
-    if (experts.count > 0) {
-      if (rows <= 8) launchFewShape<FewCodesShape<kBits, kType, 8, true>>(a, traits, stream);
-      else launchFewShape<FewCodesShape<kBits, kType, 16, true>>(a, traits, stream);
-    } else if (rows <= 8) {
-      launchFewShape<FewCodesShape<kBits, kType, 8, false>>(a, traits, stream);
-    } else if (rows <= 16) {
-      launchFewShape<FewCodesShape<kBits, kType, 16, false>>(a, traits, stream);
-    } else {
-      launchFewShape<FewCodesShape<kBits, kType, 32, false>>(a, traits, stream);
+    if constexpr (FewCodesShape<kBits, kType, 8, false>::kIsCommon) {
+      if (rows <= 8 && experts.count > 0) return launchFewShape<FewCodesShape<kBits, kType, 8, true>>(a, traits, stream);
+      if (rows <= 8) return launchFewShape<FewCodesShape<kBits, kType, 8, false>>(a, traits, stream);
     }
+    if (experts.count > 0) launchFewShape<FewCodesShape<kBits, kType, 16, true>>(a, traits, stream);
+    else if (rows <= 16) launchFewShape<FewCodesShape<kBits, kType, 16, false>>(a, traits, stream);
+    else launchFewShape<FewCodesShape<kBits, kType, 32, false>>(a, traits, stream);
   };
   if (x.dtype == DType::kBF16) run.template operator()<DType::kBF16>();
   else run.template operator()<DType::kF16>();
