@@ -87,6 +87,7 @@ std::optional<StepSampler::Results> DecodeGraphs::replay(Batch& batch, Stream& s
   batch.padTo(sizes_[index]);
   input_.fill(decoder_, batch, sizes_[index], sampler_);
   bucket.graph->launch(stream);
+  input_.passTurn();
   ++launches_;
   ++bucket.replays;
   return StepSampler::Results::of(input_.results(), sizes_[index], kMaxTopLogprobs);

@@ -94,7 +94,7 @@ SampleArguments GraphInput::arguments(int32_t sequences) const {
 }
 
 void GraphInput::fill(const Decoder& decoder, const Batch& batch, int32_t sequences, const StepSampler& sampler) {
-  std::byte* const to = image(filled_ % turns_);
+  std::byte* const to = image(passed_ % turns_);
   const size_t first = batchAt(sequences), packed = decoder.packedBytes(batch);
   size_t end = first + packed;
   const size_t lists = align(sampler.history().size() * sizeof(TokenCount)) +
@@ -117,9 +117,8 @@ void GraphInput::fill(const Decoder& decoder, const Batch& batch, int32_t sequen
   }
   const Header header{static_cast<int64_t>(end), sampler.topWanted(), 0};
   std::memcpy(to, &header, sizeof header);
-  ++filled_;
 }
 
-const std::byte* GraphInput::results() const { return resultsOf((filled_ - 1) % turns_); }
+const std::byte* GraphInput::results() const { return resultsOf((passed_ - 1) % turns_); }
 
 }  // namespace octavo

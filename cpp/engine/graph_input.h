@@ -34,7 +34,9 @@ class GraphInput {
    * stored. Throws kInternal.
    */
   void fill(const Decoder& decoder, const Batch& batch, int32_t sequences, const StepSampler& sampler);
-  /** Of the image filled last, once its step is done. */
+  /** The step of the image filled last was launched: the next one is filled next. A launch that failed took no turn. */
+  void passTurn() { ++passed_; }
+  /** Of the step launched last, once it is done. */
   const std::byte* results() const;
 
  private:
@@ -44,7 +46,7 @@ class GraphInput {
   size_t imageBytes_, resultBytes_, turns_;
   Allocation memory_;  // an image, then the turn
   Allocation images_;  // images, then results
-  size_t filled_ = 0;  // images so far
+  size_t passed_ = 0;  // turns
 };
 
 }  // namespace octavo

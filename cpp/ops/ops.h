@@ -135,7 +135,8 @@ class Ops {
 
   /**
    * headNorm of query and key where a weight is given, rope, then kvWrite: the same bits in query and cache. What `key`
-   * holds afterwards is left open, so that it need not be written. Here as the ops one by one.
+   * holds afterwards is left open, so that it need not be written. Here as the ops one by one. Positions and frequencies
+   * may be read before the ops ahead have ended, as the weight of `fusedLinear`.
    */
   virtual void ropeKvWrite(const KvCacheView& cache, int32_t layer, const RopeWrite& step, Stream& stream);
 

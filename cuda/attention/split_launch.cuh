@@ -3,7 +3,7 @@
 
 #include "cuda/attention/split_decode.cuh"
 #include "cuda/device/cuda_check.h"
-#include "cuda/device/overlapped_launch.h"
+#include "cuda/device/early_launch.h"
 #include "cuda/device/shared_memory.h"
 #include "cuda/device/tensor_map.h"
 
@@ -22,7 +22,7 @@ void launchShape(const Arguments& a, const CUtensorMap& map, const Launch& to) {
   allowSharedMemory<splitKernel<kType, kDim, kTiles, Source, kFew>>(Source::Shape::kBytes);
   const dim3 blocks(static_cast<unsigned>(to.blocks)), threads(Source::Shape::kThreads);
   if (to.architecture >= 90) {
-    return launchOverlapped("splitDecode", kKernel, {blocks, threads, Source::Shape::kBytes, to.stream}, a, map);
+    return launchEarly(kKernel, {blocks, threads, Source::Shape::kBytes, to.stream}, "splitDecode", a, map);
   }
   kKernel<<<blocks, threads, Source::Shape::kBytes, to.stream>>>(a, map);
   checkLaunch("splitDecode");

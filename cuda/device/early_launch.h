@@ -16,9 +16,10 @@ struct EarlyLaunch {
 };
 
 /**
- * The kernel must wait for what is before it in the stream (ptx::waitForPredecessors) before it reads or writes global
- * memory. Its blocks are there by then where those of the kernel before have left room or have let it begin
- * (ptx::letSuccessorsBegin). Throws an Error that names `kernelName`.
+ * The kernel may begin when all blocks of the one ahead have let it (ptx::letSuccessorsBegin) or have ended, and there
+ * is room. Every one of its blocks must itself wait for the end of what is ahead in the stream
+ * (ptx::waitForPredecessors) before it writes global memory or reads what others write. Before that it may read what
+ * was complete when the last kernel began that was launched otherwise. Throws an Error that names `kernelName`.
  */
 template <typename... Parameters, typename... Given>
 void launchEarly(void (*kernel)(Parameters...), const EarlyLaunch& to, const char* kernelName, const Given&... given) {

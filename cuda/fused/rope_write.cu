@@ -8,7 +8,7 @@
 #include "cuda/device/alignment.h"
 #include "cuda/device/cuda_check.h"
 #include "cuda/device/floats.cuh"
-#include "cuda/device/overlapped_launch.h"
+#include "cuda/device/early_launch.h"
 #include "cuda/device/reduce.cuh"
 #include "cuda/elementwise/rotation.cuh"
 #include "cuda/fused/fused.h"
@@ -139,7 +139,7 @@ void launchRopeWrite(const KvCacheView& cache, int32_t layer, const RopeWrite& s
   const RopeWriteArguments a{CacheLayout(cache, layer), step, headsOfBlock};
   const dim3 blocks(static_cast<unsigned>(tokens), static_cast<unsigned>(ceilDivide(heads, headsOfBlock)));
   if (traits.architecture >= 90) {
-    launchOverlapped("ropeKvWrite", ropeWriteKernel, {blocks, dim3(kThreads), 0, stream}, a);
+    launchEarly(ropeWriteKernel, {blocks, dim3(kThreads), 0, stream}, "ropeKvWrite", a);
     return;
   }
   ropeWriteKernel<<<blocks, kThreads, 0, stream>>>(a);

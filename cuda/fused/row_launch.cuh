@@ -5,7 +5,7 @@
 
 #include "cuda/device/alignment.h"
 #include "cuda/device/cuda_check.h"
-#include "cuda/device/overlapped_launch.h"
+#include "cuda/device/early_launch.h"
 #include "cuda/device/shared_memory.h"
 #include "cuda/fused/fused.h"
 #include "cuda/fused/row_kernel.cuh"
@@ -70,8 +70,9 @@ template <typename Weights>
 void launch(const Arguments& a, const DeviceTraits& traits, cudaStream_t stream) {
   constexpr auto kKernel = rowProductKernel<Weights>;
   allowSharedMemory<kKernel>(kBlockBytes);
+  preferSharedMemory<kKernel>();
   const auto blocks = static_cast<unsigned>(std::min(a.tiles, traits.multiprocessors));
-  launchOverlapped("rowProduct", kKernel, {dim3(blocks), dim3(kThreads), static_cast<size_t>(a.layout.bytes), stream}, a);
+  launchEarly(kKernel, {dim3(blocks), dim3(kThreads), a.layout.bytes, stream}, "rowProduct", a);
 }
 
 }  // namespace octavo::cuda::rows

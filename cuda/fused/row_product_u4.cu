@@ -30,7 +30,7 @@ Places placesOf(const FusedLinear& fused) {
 
 bool canMultiplyTiles(const FusedLinear& fused, const QuantizedMatrix& weight) {
   const bool halves = !gates(fused) || fused.out.columns % kStripRows == 0;
-  return weight.codeType == CodeType::kU4 && weight.order == CodeOrder::kTiles && halves &&
+  return weight.codeType == CodeType::kU4 && weight.order == CodeOrder::kTiles && !weight.groupIndex && halves &&
          fused.x.columns % kStepColumns == 0 && fits(placesOf(fused));
 }
 

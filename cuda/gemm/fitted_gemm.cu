@@ -16,6 +16,7 @@
 #include <algorithm>
 
 #include "cuda/device/alignment.h"
+#include "cuda/device/early_launch.h"
 #include "cuda/device/shared_memory.h"
 #include "cuda/device/tensor_map.h"
 #include "cuda/gemm/fitted_fold.cuh"
@@ -54,10 +55,12 @@ __device__ __forceinline__ void multiply(const Arguments& a, const Block<T>& blo
     ptx::waitProducts<0>();
     ptx::pinRegisters(sums);
     release(a, ring, previous);
-    if (a.parts == 1) storeSums(sums, a.store, row, column);
-    else if (ring.rank == 0) foldAndStore<0>(sums, a, block, row, column, parity);
-    else foldAndStore<1>(sums, a, block, row, column, parity);
-    parity ^= 1;
+    if (a.parts > 1) {
+      fold(sums, block, parity);
+      column += static_cast<int>(ring.rank) * (T::kColumns / 2);
+      parity ^= 1;
+    }
+    storeSums(sums, a.store, row, column, a.parts > 1);
   });
 }
 
@@ -124,21 +127,10 @@ void launch(const Arguments& a, const DeviceTraits& traits, cudaStream_t stream)
   constexpr auto kKernel = fittedGemmKernel<T, kType>;
   allowSharedMemory<kKernel>(kSharedBytes);
   const int64_t ranks = a.clusterRows * a.clusterColumns * a.parts, groups = int64_t{a.rowGroups} * a.columnGroups;
-  cudaLaunchAttribute attributes[2] = {};
-  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[0].val.programmaticStreamSerializationAllowed = 1;
-  attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim.x = static_cast<unsigned>(ranks);
-  attributes[1].val.clusterDim.y = attributes[1].val.clusterDim.z = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = static_cast<unsigned>(
-      std::min(groups, std::max<int64_t>(1, traits.multiprocessors / ranks)) * ranks);
-  config.blockDim = kThreads;
-  config.dynamicSmemBytes = kSharedBytes;
-  config.stream = stream;
-  config.attrs = attributes;
-  config.numAttrs = ranks > 1 ? 2 : 1;
-  check(cudaLaunchKernelEx(&config, kKernel, a), "the launch of fittedGemm");
+  const int64_t blocks = std::min(groups, std::max<int64_t>(1, traits.multiprocessors / ranks)) * ranks;
+  launchEarly(kKernel,
+              {dim3(static_cast<unsigned>(blocks)), dim3(kThreads), kSharedBytes, stream, static_cast<unsigned>(ranks)},
+              "fittedGemm", a);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 
 #include "cuda/device/alignment.h"
 #include "cuda/device/cuda_check.h"
+#include "cuda/device/early_launch.h"
 #include "cuda/device/shared_memory.h"
 #include "cuda/quantized/few_codes_plan.h"
 #include "cuda/quantized/few_codes_sums.cuh"
@@ -68,7 +69,7 @@ __device__ __forceinline__ void beginFeed(FewCodesFeed<Shape, Share>& feed, cons
   }
 }
 
-/** All passes of a block. kHalves: of groups of 32 columns; kZeros: there are zeros. */
+/** All passes of a block. kHalves: of groups of 32 columns; kZeros: there may be zeros. */
 template <typename Shape, bool kHalves, bool kZeros, typename Share>
 __device__ __forceinline__ void runPasses(const FewCodesArguments& a, const Share& share, const FewCodesPlace& place,
                                           FewCodesFeed<Shape, Share>& feed, const FewCodesRing<Shape>& ring,
@@ -114,8 +115,11 @@ __global__ void __launch_bounds__(Shape::kThreads, 1) fewCodesKernel(const __gri
   const auto run = [&]<bool kHalves, bool kZeros>() {
     runPasses<Shape, kHalves, kZeros>(a, share, place, feed, ring, fills, memory);
   };
-  if (a.groupShift < 6) a.zeros ? run.template operator()<true, true>() : run.template operator()<true, false>();
-  else a.zeros ? run.template operator()<false, true>() : run.template operator()<false, false>();
+  if (a.groupShift < 6) return run.template operator()<true, true>();
+  if constexpr (Shape::kIsCommon) {
+    if (!a.zeros) return run.template operator()<false, false>();
+  }
+  run.template operator()<false, true>();
 }
 
 template <typename Shape>
@@ -123,19 +127,13 @@ void launchFewShape(FewCodesArguments a, const DeviceTraits& traits, cudaStream_
   constexpr auto kKernel = fewCodesKernel<Shape>;
   const FewCodesPlan plan = planFewCodes(a, FewCodesBounds::of<Shape>(), traits);
   allowSharedMemory<kKernel>(FewCodesPlan::sharedLimit(traits));
-  cudaLaunchAttribute attributes[2];
-  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[0].val.programmaticStreamSerializationAllowed = 1;
-  attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim = {static_cast<unsigned>(plan.ranks), 1, 1};
-  cudaLaunchConfig_t launch{};
-  launch.gridDim = static_cast<unsigned>(plan.blocks);
-  launch.blockDim = Shape::kThreads;
-  launch.dynamicSmemBytes = static_cast<size_t>(plan.sharedBytes);
-  launch.stream = stream;
-  launch.attrs = attributes;
-  launch.numAttrs = traits.architecture < 90 ? 0 : plan.ranks > 1 ? 2 : 1;
-  check(cudaLaunchKernelEx(&launch, kKernel, a), "the launch of fewCodes");
+  const dim3 blocks(static_cast<unsigned>(plan.blocks)), threads(Shape::kThreads);
+  if (traits.architecture >= 90) {
+    const auto ranks = static_cast<unsigned>(plan.ranks);
+    return launchEarly(kKernel, {blocks, threads, plan.sharedBytes, stream, ranks}, "fewCodes", a);
+  }
+  kKernel<<<blocks, threads, static_cast<size_t>(plan.sharedBytes), stream>>>(a);
+  checkLaunch("fewCodes");
 }
 
 /** Of one width of codes; see launchFewCodes. */
@@ -145,16 +143,13 @@ void launchFewCodesOf(const Matrix& out, const Matrix& x, const QuantizedMatrix&
   const FewCodesArguments a = fewCodesArgumentsOf(out, x, weight, bias, experts);
   const auto run = [&]<DType kType>() {
     const int64_t rows = fewCodesRowsOf(x, experts);
-    if (experts.count > 0) {
-      if (rows <= 8) launchFewShape<FewCodesShape<kBits, kType, 8, true>>(a, traits, stream);
-      else launchFewShape<FewCodesShape<kBits, kType, 16, true>>(a, traits, stream);
-    } else if (rows <= 8) {
-      launchFewShape<FewCodesShape<kBits, kType, 8, false>>(a, traits, stream);
-    } else if (rows <= 16) {
-      launchFewShape<FewCodesShape<kBits, kType, 16, false>>(a, traits, stream);
-    } else {
-      launchFewShape<FewCodesShape<kBits, kType, 32, false>>(a, traits, stream);
+    if constexpr (FewCodesShape<kBits, kType, 8, false>::kIsCommon) {
+      if (rows <= 8 && experts.count > 0) return launchFewShape<FewCodesShape<kBits, kType, 8, true>>(a, traits, stream);
+      if (rows <= 8) return launchFewShape<FewCodesShape<kBits, kType, 8, false>>(a, traits, stream);
     }
+    if (experts.count > 0) launchFewShape<FewCodesShape<kBits, kType, 16, true>>(a, traits, stream);
+    else if (rows <= 16) launchFewShape<FewCodesShape<kBits, kType, 16, false>>(a, traits, stream);
+    else launchFewShape<FewCodesShape<kBits, kType, 32, false>>(a, traits, stream);
   };
   if (x.dtype == DType::kBF16) run.template operator()<DType::kBF16>();
   else run.template operator()<DType::kF16>();

@@ -30,6 +30,7 @@ struct FewCodesShape {
   static constexpr int kBits = kBits_, kRows = kRows_, kEights = kRows / 8;
   static constexpr DType kType = kType_;
   static constexpr bool kGrouped = kGrouped_;
+  static constexpr bool kIsCommon = kBits == 3 || kBits == 4;  // others have fewer forms
   static constexpr int kWarps = kRows <= 16 ? 16 : 8, kThreads = kWarps * 32;  // 32 rows take twice the registers
   static constexpr int kWarpStrips = kBits == 8 ? 2 : 4;                      // 2 KB of codes, or less
   static constexpr int kWarpCodes = kWarpStrips * stripBytes(kBits);

@@ -64,9 +64,10 @@ __device__ __forceinline__ void multiplyStrips(FewCodesSums<Shape>& sums, int fi
   uint32_t words[2][Shape::kBits];
   StripGroup<Shape::kBits, Shape::kType> groups[2];
   float parts[2][Shape::kEights][4] = {};
+  const bool hasZeros = kZeros && a.zeros;
   const auto enter = [&](int i, int group) {
     groups[i].load(stage + lane.scales + (group * kTileRows + (first + i) * kStripRows) * 2,
-                   stage + lane.zeros + group * kTileRows + (first + i) * kStripRows, kZeros);
+                   stage + lane.zeros + group * kTileRows + (first + i) * kStripRows, hasZeros);
   };
 #pragma unroll
   for (int i = 0; i < 2; ++i) {

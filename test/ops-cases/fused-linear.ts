@@ -150,6 +150,7 @@ const forms: readonly Omit<WeightCase, 'shape'>[] = [
   { ...fourBits, groupColumns: 128 },
   { ...fourBits, groupColumns: 128, zeros: true },
   { ...fourBits, groupColumns: 64, zeros: true },
+  { ...fourBits, groupColumns: 64, zeros: true, actOrder: true },
   { ...fourBits, groupColumns: 32, scaleType: 'fp16', zeros: true },
   fourBits,
   { ...fourBits, layout: 'awq', groupColumns: 128, scaleType: 'fp16', zeros: true },

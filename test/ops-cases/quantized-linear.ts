@@ -92,7 +92,8 @@ function linearCase(
         using scope = new Scope(device)
         using weight = QuantizedWeight.upload(device, stored)
         const placed = scope.matrix(out, m, n, null, gap)
-        const left = scope.matrix(x, m, k, inputs, gap)
+        const isAligned = (k + gap) % 8 === 0
+        const left = scope.matrix(x, m, k, inputs, gap, isAligned ? Math.ceil(gap / 8) * 8 : gap)
         quantizedLinear(
           placed.view,
           left.view,
@@ -166,7 +167,10 @@ export function fewRowsCases(): OpCase[] {
   return weights.flatMap((one, turn) =>
     settings
       .filter((_, index) => (index + turn) % 2 === 0)
-      .map((setting) => linearCase(one, setting, 2 ** -16)),
+      .map((setting) => {
+        const gap = setting.gap + ((8 - (one.shape[1] % 8)) % 8) // where tiles can meet them
+        return linearCase(one, { ...setting, gap }, 2 ** -16)
+      }),
   )
 }
 
