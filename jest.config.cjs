@@ -8,6 +8,6 @@ module.exports = {
   transform: { '^.+\\.ts$': ['ts-jest', { tsconfig: '<rootDir>/test/tsconfig.json' }] },
   // Sources import './x.js', as the compiled files must; under jest that is x.ts.
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  testTimeout: 300000, // against hangs alone: a sanitizer on a busy machine takes its time
+  testTimeout: 900000, // against hangs alone: a sanitizer on a busy machine takes its time
   maxWorkers: 2,
 }
