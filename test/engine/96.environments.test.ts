@@ -102,7 +102,7 @@ function child(body: string): { status: number | null; output: string } {
     ['-e', script, serialize(data).toString('base64')],
     {
       encoding: 'utf8',
-      timeout: 120_000,
+      timeout: 600_000,
     },
   )
   return { status, output: stdout + stderr }

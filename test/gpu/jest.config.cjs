@@ -4,6 +4,6 @@ module.exports = {
   rootDir: '../..',
   roots: ['<rootDir>/test/gpu'],
   testPathIgnorePatterns: ['/node_modules/'],
-  testTimeout: 300000,
+  testTimeout: 900000,
   maxWorkers: 1,
 }

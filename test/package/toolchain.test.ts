@@ -19,7 +19,7 @@ import { delimiter, join } from 'node:path'
 import { buildWithCMake, findCMake, type BuildOptions } from '../../lib/toolchain/cmake.js'
 import { root } from './consumer.js'
 
-jest.setTimeout(300_000)
+jest.setTimeout(900_000)
 
 let folder: string
 const { PATH: path, CUDA_PATH: cudaPath, CXX: cxx } = process.env

@@ -22,7 +22,7 @@ export class Command {
     this.child.stdout.setEncoding('utf8').on('data', (text: string) => (this.stdout += text))
     this.child.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text))
     this.child.stdin.on('error', () => {})
-    const timer = setTimeout(() => this.child.kill('SIGKILL'), 120_000)
+    const timer = setTimeout(() => this.child.kill('SIGKILL'), 600_000)
     this.ending = new Promise((resolve, reject) => {
       this.child.on('error', reject)
       this.child.on('close', (code, signal) => {

@@ -22,7 +22,7 @@ function runScript(body: string): Promise<Ending> {
   const ending: Ending = { code: null, signal: null, stdout: '', stderr: '' }
   child.stdout.on('data', (data: Buffer) => (ending.stdout += data.toString()))
   child.stderr.on('data', (data: Buffer) => (ending.stderr += data.toString()))
-  const timer = setTimeout(() => child.kill('SIGKILL'), 120_000)
+  const timer = setTimeout(() => child.kill('SIGKILL'), 600_000)
   return new Promise((resolve, reject) => {
     child.on('error', reject)
     child.on('close', (code, signal) => {
