@@ -18,8 +18,8 @@ const timesFaster = 5
 const median = (values) => Array.from(values).sort((a, b) => a - b)[values.length >> 1]
 
 /** Batches are short, so that a median of many leaves out those in which another process had the core. */
-function measure({ bytes }, device) {
-  const costs = testing.allocationCosts({ device, bytes, live: 256, pairs: 1000, batches: 501 })
+function measure({ bytes }, { device, rounds = 501 }) {
+  const costs = testing.allocationCosts({ device, bytes, live: 256, pairs: 1000, batches: rounds })
   return Object.entries(costs).map(([name, values]) => ({ name, value: median(values) }))
 }
 
@@ -66,10 +66,10 @@ function torchRows(torch, each, own) {
   ]
 }
 
-function run({ device }) {
-  const torch = measureTorch(device)
+function run(options) {
+  const torch = measureTorch(options.device)
   return cases.flatMap((each) => {
-    const costs = measure(each, device)
+    const costs = measure(each, options)
     const own = costs.find(({ name }) => name === 'octavo')
     const others = costs.filter((cost) => cost !== own)
     const best = others.find(({ name }) => name === 'cudaMallocAsync') ?? others[0]
