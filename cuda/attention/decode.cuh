@@ -104,16 +104,24 @@ __device__ __forceinline__ void addKeys(State<kHeads>& state, const float (&quer
       for (int i = 0; i < kChunk; ++i) dot = fmaf(query[h][i], key[i], dot);
 #pragma unroll
       for (int offset = kLanes / 2; offset > 0; offset >>= 1) dot += __shfl_xor_sync(0xffffffffu, dot, offset);
-      dot = batch.scales[u].ofKey(dot);
-      if (a.variant.cap > 0) dot = capped(dot, a.variant.cap);
-      scores[h][u] = batch.seen[u] ? dot : -INFINITY;
+      scores[h][u] = batch.scales[u].ofKey(dot);
+    }
+  }
+  if (a.variant.cap > 0) {  // for all at once: with a branch a score the shuffles of each would wait for the last ones'
+#pragma unroll
+    for (int h = 0; h < kHeads; ++h) {
+#pragma unroll
+      for (float& score : scores[h]) score = capped(score, a.variant.cap);
     }
   }
 #pragma unroll
   for (int h = 0; h < kHeads; ++h) {
     float maximum = state.maximum[h];
 #pragma unroll
-    for (int u = 0; u < kBatch; ++u) maximum = fmaxf(maximum, scores[h][u]);
+    for (int u = 0; u < kBatch; ++u) {
+      if (!batch.seen[u]) scores[h][u] = -INFINITY;
+      maximum = fmaxf(maximum, scores[h][u]);
+    }
     float base = maximum == -INFINITY ? 0.0f : maximum;  // nothing seen yet: every weight below is 0
     float correction = exp2f(state.maximum[h] - base);
     state.maximum[h] = maximum;

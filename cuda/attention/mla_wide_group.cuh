@@ -263,20 +263,24 @@ class Group {
     if (folds) publish(a_, segment, slice_, ends ? kIsWritten : kHasBegun);
   }
 
-  /** Takes and frees the tiles of a segment that only the neighbour works on. */
+  /**
+   * Takes and frees the tiles of a segment that only the neighbour works on. A group frees its part A when it has seen
+   * the part B besides, which the other one frees: the next B comes after that A, and does not pass a warp that still
+   * waits for this one.
+   */
   __device__ __forceinline__ void pass(const Segment<Shape>& segment) {
     for (int tile = segment.begin; tile < segment.end; tile += 2) {
       const bool isWhole = tile + 1 < segment.end;
-      if constexpr (kGroup == 0) passPart(kEvenA);
+      if constexpr (kGroup == 0) awaitPart(kEvenA);
       awaitPart(kEvenB);
-      if constexpr (kGroup == 1) release(kEvenB);
-      if (isWhole) passPart(kGroup == 0 ? kOddB : kOddA);
-      if (kGroup == 1 && isWhole) awaitPart(kOddB);
+      __syncwarp();
+      release(kGroup == 0 ? kEvenA : kEvenB);
+      if (!isWhole) continue;
+      if constexpr (kGroup == 1) awaitPart(kOddA);
+      awaitPart(kOddB);
+      __syncwarp();
+      release(kGroup == 0 ? kOddB : kOddA);
     }
-  }
-  __device__ __forceinline__ void passPart(Part part) {
-    awaitPart(part);
-    release(part);
   }
 
   /** Two tiles; keys that there are, and that the lane's rows see, counted from the even tile's first. */

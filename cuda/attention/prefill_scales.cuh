@@ -48,7 +48,7 @@ struct TileScales {
   /** To scores that are multiplied by scaleLog2 later. */
   template <int kCount>
   __device__ __forceinline__ void addLogs(float (&scores)[kCount], float scaleLog2) const {
-    const float back = 1.0f / scaleLog2;
+    const float back = __fdividef(1.0f, scaleLog2);  // without a call while products are under way
 #pragma unroll
     for (int i = 0; i < kCount; i += 4) {
       const float2 logs = pairOf(log, i);

@@ -129,18 +129,15 @@ struct KeyScales {
       key[half] = isSeen ? ptx::loadShared(from + offset) : 0.0f;
       const float scale = !isSeen ? 1.0f : value < kLeastScale ? kLeastScale : value;
       log[half] = ptx::log2Approximate(scale);
-      inverse[half] = __frcp_rn(scale);
+      inverse[half] = ptx::exp2Approximate(-log[half]);  // of what the weight has, whose error it takes back
     }
   }
   __device__ __forceinline__ float counted(float weight, int half) const { return weight * inverse[half]; }
 };
 
-/** Scores of 16 keys in log2 units, with the logarithms of the values' scales; −inf where a row does not see a key. */
-template <DType kCode, int kDim, int kTiles, typename Query, bool kFew>
-__device__ __forceinline__ void scoreCodes(float (&scores)[kTiles][4], const Query& query,
-                                           const RowFactors<kTiles>& factors, const KeyScales& scales, uint32_t keys,
-                                           const Scoring& scoring, const Visible& visible,
-                                           const RowTokens<kFew>& tokens) {
+/** Products Sᵀ of 16 keys and the rows. */
+template <DType kCode, int kDim, int kTiles, typename Query>
+__device__ __forceinline__ void multiplyCodes(float (&products)[kTiles][4], const Query& query, uint32_t keys) {
   using Rows = CodeRows<kDim>;
   const int lane = static_cast<int>(threadIdx.x % 32);
   const uint32_t from = keys + Rows::at(lane & 15, lane >> 4);
@@ -161,19 +158,25 @@ __device__ __forceinline__ void scoreCodes(float (&scores)[kTiles][4], const Que
       }
     }
   }
-  const bool all = tokens.seeAll(visible);
+#pragma unroll
+  for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) products[tile][i] = halves[0][tile][i] + halves[1][tile][i];
+  }
+}
+
+/** These to scores in log2 units, with the logarithms of the values' scales. */
+template <bool kCaps, int kTiles>
+__device__ __forceinline__ void scaleProducts(float (&scores)[kTiles][4], const RowFactors<kTiles>& factors,
+                                              const KeyScales& scales, const Scoring& scoring) {
 #pragma unroll
   for (int tile = 0; tile < kTiles; ++tile) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const float product = halves[0][tile][i] + halves[1][tile][i];
-      const float factor = factors.values[tile][i & 1] * scales.key[i >> 1];
-      scores[tile][i] = fmaf(product, factor, scoring.cap > 0 ? 0.0f : scales.log[i >> 1]);
-      if (scoring.cap > 0) {
-        scores[tile][i] = cappedRoughly(scores[tile][i], scoring.cap, scoring.inverseCap) + scales.log[i >> 1];
-      }
-      const int row = tile * 8 + lane % 4 * 2 + (i & 1), key = lane / 4 + (i >> 1) * 8;
-      if (!all && !tokens.sees(visible, row, key)) scores[tile][i] = -INFINITY;
+      float& score = scores[tile][i];
+      const float factor = factors.values[tile][i & 1] * scales.key[i >> 1], log = scales.log[i >> 1];
+      if constexpr (kCaps) score = cappedRoughly(score * factor, scoring.cap, scoring.inverseCap) + log;
+      else score = fmaf(score, factor, log);
     }
   }
 }
@@ -191,8 +194,22 @@ __device__ __forceinline__ void addCodes(State<kDim, kTiles>& state, const Query
   for (int i = 0; i < kSlices; ++i) {
     auto& of = weights[i / kTogether];
     of.scales[i % kTogether] = scales[i];
-    scoreCodes<kCode, kDim, kTiles>(of.scores[i % kTogether], query, factors, scales[i], keys[i], scoring, visible[i],
-                                    tokens);
+    multiplyCodes<kCode, kDim, kTiles>(of.scores[i % kTogether], query, keys[i]);
+  }
+  if (scoring.cap > 0) {
+#pragma unroll
+    for (int i = 0; i < kSlices; ++i) {
+      scaleProducts<true>(weights[i / kTogether].scores[i % kTogether], factors, scales[i], scoring);
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < kSlices; ++i) {
+      scaleProducts<false>(weights[i / kTogether].scores[i % kTogether], factors, scales[i], scoring);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kSlices; ++i) {
+    hideUnseen<kTiles>(weights[i / kTogether].scores[i % kTogether], visible[i], tokens);
   }
   const int lane = static_cast<int>(threadIdx.x % 32);
   const uint32_t offset = Rows::kBytes + Rows::at(lane & 15, lane >> 4);

@@ -22,7 +22,8 @@
 // tokens 2.45 (1.06), then by four warps of 32 rows each. With all blocks in the L2 the same runs at 7.4 TB/s: memory is
 // the limit, but for 8 tokens (2.5: the products of 32 rows). Chunks dealt singly when there are many lose a third: a
 // unit costs its block about 2 µs of dealing and feeding. None of this has been measured since the last sequences are
-// dealt by chunks. Registers 161 to 255, none spilled at 64 and 128 but for 32 rows.
+// dealt by chunks. Registers 161 to 255, none spilled at 64 and 128 but for 32 rows, where the warps that finish spill 96
+// and 608 bytes.
 #pragma once
 
 #include "cuda/attention/split_deal.cuh"

@@ -142,28 +142,34 @@ struct NoScales {
   __device__ __forceinline__ float counted(float weight, int) const { return weight; }
 };
 
-/** Products of 16 keys and the rows to scores in log2 units, −inf where a row does not see a key. */
+/** Scores of a slice under the soft cap. */
+template <int kTiles>
+__device__ __forceinline__ void capScores(float (&scores)[kTiles][4], const Scoring& scoring) {
+#pragma unroll
+  for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+    for (float& score : scores[tile]) score = cappedRoughly(score, scoring.cap, scoring.inverseCap);
+  }
+}
+
+/** −inf where a row does not see a key. */
 template <int kTiles, bool kFew>
-__device__ __forceinline__ void finishScores(float (&scores)[kTiles][4], const float (&halves)[2][kTiles][4],
-                                             const Scoring& scoring, const Visible& visible,
-                                             const RowTokens<kFew>& tokens) {
+__device__ __forceinline__ void hideUnseen(float (&scores)[kTiles][4], const Visible& visible,
+                                           const RowTokens<kFew>& tokens) {
   const bool all = tokens.seeAll(visible);
 #pragma unroll
   for (int tile = 0; tile < kTiles; ++tile) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      scores[tile][i] = (halves[0][tile][i] + halves[1][tile][i]) * scoring.scaleLog2;
-      if (scoring.cap > 0) scores[tile][i] = cappedRoughly(scores[tile][i], scoring.cap, scoring.inverseCap);
       int row = tile * 8 + threadIdx.x % 4 * 2 + (i & 1), key = threadIdx.x % 32 / 4 + (i >> 1) * 8;
       if (!all && !tokens.sees(visible, row, key)) scores[tile][i] = -INFINITY;
     }
   }
 }
 
-/** Scores Sᵀ[16 keys, rows]. */
-template <DType kType, int kDim, int kTiles, typename SliceRows, typename Query, bool kFew>
-__device__ __forceinline__ void score(float (&scores)[kTiles][4], const Query& query, uint32_t keys,
-                                      const Scoring& scoring, const Visible& visible, const RowTokens<kFew>& tokens) {
+/** Scores Sᵀ[16 keys, rows] in log2 units. */
+template <DType kType, int kDim, int kTiles, typename SliceRows, typename Query>
+__device__ __forceinline__ void score(float (&scores)[kTiles][4], const Query& query, uint32_t keys, float scaleLog2) {
   int lane = threadIdx.x % 32;
   uint32_t from = keys + SliceRows::at(lane & 15, lane >> 4);
   float halves[2][kTiles][4] = {};  // two chains of products: each waits for its own last only
@@ -177,7 +183,11 @@ __device__ __forceinline__ void score(float (&scores)[kTiles][4], const Query& q
       ptx::multiplyAdd<kType>(halves[step & 1][tile], k, q[tile][0], q[tile][1]);
     }
   }
-  finishScores<kTiles>(scores, halves, scoring, visible, tokens);
+#pragma unroll
+  for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) scores[tile][i] = (halves[0][tile][i] + halves[1][tile][i]) * scaleLog2;
+  }
 }
 
 /** Of the keys of kSlices slices: scores, then weights and their sum. Weights go up to 2^Scales::kShift. */
@@ -238,7 +248,8 @@ struct Weights {
 /**
  * Adds slices to a state. `keys`: shared addresses of their keys; the values follow, finite where not visible. Slices of
  * a single token enter at once. Those of few enter one after another, though their scores are made at once: how many
- * come together follows from the tiles, these from the longest query of the batch, and bits must not.
+ * come together follows from the tiles, these from the longest query of the batch, and bits must not. The soft cap is one
+ * branch for all scores: with one a slice the products of a slice would wait for those of the one before.
  */
 template <DType kType, int kDim, int kTiles, int kSlices, typename SliceRows, typename Query, bool kFew>
 __device__ __forceinline__ void addSlices(State<kDim, kTiles>& state, const Query& query,
@@ -249,7 +260,15 @@ __device__ __forceinline__ void addSlices(State<kDim, kTiles>& state, const Quer
 #pragma unroll
   for (int i = 0; i < kSlices; ++i) {
     auto& scores = weights[i / kTogether].scores[i % kTogether];
-    score<kType, kDim, kTiles, SliceRows>(scores, query, keys[i], scoring, visible[i], tokens);
+    score<kType, kDim, kTiles, SliceRows>(scores, query, keys[i], scoring.scaleLog2);
+  }
+  if (scoring.cap > 0) {
+#pragma unroll
+    for (int i = 0; i < kSlices; ++i) capScores<kTiles>(weights[i / kTogether].scores[i % kTogether], scoring);
+  }
+#pragma unroll
+  for (int i = 0; i < kSlices; ++i) {
+    hideUnseen<kTiles>(weights[i / kTogether].scores[i % kTogether], visible[i], tokens);
   }
   int lane = threadIdx.x % 32;
   uint32_t offset = SliceRows::kBytes + SliceRows::at((lane & 7) + (lane >> 4) * 8, (lane >> 3) & 1);
