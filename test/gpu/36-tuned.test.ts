@@ -117,7 +117,7 @@ test.each<[string, Shape, Partial<NativeTile>]>([
 
 test.each([
   [24, 80, 1032],
-  [72, 24, 2056],
+  [72, 28, 2056],
 ])('%i rows of %i outputs a multiprocessor over %i are measured', (rows, each, depth) => {
   const shape: Shape = [rows, each * devices.cuda.info.multiprocessors, depth]
   using scope = new Scope(devices.cuda)
