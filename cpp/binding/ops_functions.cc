@@ -18,6 +18,7 @@ constexpr NamedOp kOps[] = {
     {"rmsNorm", callRmsNorm},     {"addRmsNorm", callAddRmsNorm}, {"add", callAdd},
     {"headNorm", callHeadNorm},   {"linear", callLinear},         {"quantizedLinear", callQuantizedLinear},
     {"groupedLinear", callGroupedLinear}, {"fusedLinear", callFusedLinear},
+    {"linearTiles", callLinearTiles}, {"tuneLinear", callTuneLinear}, {"keepTuned", callKeepTuned},
     {"dequantize", callDequantize}, {"repack", callRepack},       {"arrange", callArrange},
     {"rope", callRope},
     {"kvWrite", callKvWrite},     {"pagedAttention", callPagedAttention},

@@ -126,6 +126,7 @@ void Engine::check() const {
   if (!state_->violation.empty()) throw Error(ErrorCode::kInternal, state_->violation);
   state_->requireOpen();
   state_->checkAll();
+  state_->allocator->device().ops().checkTuned();
 }
 
 void Engine::dispose() {

@@ -15,6 +15,7 @@
 #include "engine/events.h"
 #include "engine/session_options.h"
 #include "engine/step_times.h"
+#include "engine/tuning.h"
 #include "kv/block_pool.h"
 #include "kv/prefix_cache.h"
 #include "memory/allocator.h"
@@ -63,6 +64,7 @@ struct EngineOptions {
   PrefixOptions prefix;           // what is found of other sessions' KV, and kept of those that ended
   bool overlap = false;           // a step is planned and launched while the one before it runs
   bool graphs = false;            // steps of decodes alone are recorded before serving, and replayed
+  TuningOptions tuning;           // of dense products, measured before serving
   std::optional<DType> kvDType;   // absent: the activations'; fp8_e4m3 and int8 too
   size_t memoryLimit = 0;         // bytes the device may hold for us, everything included
   size_t kvBytes = 0;             // 0: what the limit leaves, at most maxSequences · context; on the CPU also at
@@ -249,6 +251,8 @@ class Engine {
   EngineReport report() const;
   /** What was recorded of decode steps, and what it is used for. Throws kDisposed. */
   GraphReport graphs() const;
+  /** What was measured of dense products when it was loaded; fixed since. Throws kDisposed. */
+  TuningReport tuning() const;
   EngineSnapshot snapshot();
   /** Throws kInvalidArgument, kOutOfMemory, and kIoFailed when the spill file cannot be made. */
   void setTraceLevel(int level);

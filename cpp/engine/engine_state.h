@@ -40,6 +40,7 @@ struct Engine::State {
   std::function<void()> onEvents;
   std::shared_ptr<DeviceAllocator> allocator;
   MemoryPlan plan;
+  TuningReport tuning;
   size_t contextBytes = 0;  // the driver's own, measured when the kernels had run
   std::unique_ptr<Weights> weights;
   std::unique_ptr<KvCache> cache;
@@ -91,7 +92,7 @@ struct Engine::State {
 
   // warm_up.cc
   void takeStepMemory();
-  void measureContext(const WeightManifest& manifest);
+  void measureContext(const WeightManifest& manifest, const std::atomic<bool>& cancelled);
   void warmUp();
   void warmUpStep(const Session& session, int32_t start, int32_t count, bool greedy);
 

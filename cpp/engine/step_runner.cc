@@ -86,6 +86,10 @@ void StepRunner::flushCopies() {
   copies_.clear();
 }
 
+TuningReport StepRunner::tune(const TuningOptions& options, const std::atomic<bool>& cancelled) {
+  return tuneProducts(device_, decoder_.linearTrials(), options, cancelled, *stream_);
+}
+
 void StepRunner::captureGraphs(int32_t failing) {
   if (!graphs_) return;
   graphs_->capture(cache_.view(), *stream_, failing);

@@ -66,14 +66,16 @@ void Engine::State::takeStepMemory() {
 }
 
 /**
- * Runs the kernels, measures the context again, and plans again when it grew: a KV cache of automatic size then
- * shrinks, one that was asked for is refused by `requireFit` if it no longer fits.
+ * Runs the kernels, those that are measured too, measures the context again, and plans again when it grew: a KV cache of
+ * automatic size then shrinks, one that was asked for is refused by `requireFit` if it no longer fits. What was measured
+ * the device keeps.
  */
-void Engine::State::measureContext(const WeightManifest& manifest) {
+void Engine::State::measureContext(const WeightManifest& manifest, const std::atomic<bool>& cancelled) {
   contextBytes = plan.contextBytes;
   Device& device = allocator->device();
   const bool warms = !device.sharesHostMemory() || options.testing.warmUp;
   if (warms) warmUp();
+  tuning = runner->tune(options.tuning, cancelled);
   runner->captureGraphs(options.testing.failGraph);
   if (!warms) return;
   device.synchronize();

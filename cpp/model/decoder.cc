@@ -6,6 +6,7 @@
 #include "model/activation_plan.h"
 #include "model/batch_input.h"
 #include "model/layer_products.h"
+#include "model/linear_trials.h"
 #include "model/rope_constants.h"
 #include "ops/attention_scratch.h"
 
@@ -18,6 +19,7 @@ struct Decoder::State {
   Matrix forward(const Batch& batch, const KvCacheView& cache, Stream& stream, const int32_t* sampled);
   Matrix decode(const void* image, int32_t sequences, const KvCacheView& cache, Stream& stream, const int32_t* sampled);
   void pack(const Batch& batch, void* image) const { input_.pack(batch, image); }
+  std::vector<LinearTrial> linearTrials() const;
 
  private:
   /** One step on its stream: the arguments that every phase needs. */
@@ -44,6 +46,7 @@ struct Decoder::State {
   Ops& ops_;
   const ModelSpec spec_;
   const DType dtype_;
+  const BatchLimits limits_;
   const ActivationPlan plan_;
   std::vector<LayerWeights> layers_;
   Matrix embedding_;  // [V, h]
@@ -81,6 +84,7 @@ Decoder::State::State(DeviceAllocator& allocator, const ModelSpec& spec, const W
       ops_(allocator.device().ops()),
       spec_(spec),
       dtype_(dtype),
+      limits_(limits),
       plan_(ActivationPlan::of(spec, dtype, limits)),
       embedding_(weights.matrix("embedding")),
       head_(spec.tiedEmbeddings ? LinearWeight::of(embedding_) : weights.linear("head")),
@@ -182,6 +186,13 @@ void Decoder::State::mlp(const Step& step, size_t layer) {
   multiply(step, products_.down(step.tokens, layer), weights.down, weights.downBias);
 }
 
+std::vector<LinearTrial> Decoder::State::linearTrials() const {
+  const int64_t rows = std::min(limits_.maxSequences, limits_.maxLogitRows);  // of steps that generate
+  const HeadProduct head{head_, products_.at(plan_.lastHidden, rows, spec_.hiddenSize, dtype_),
+                         products_.at(plan_.logits, rows, spec_.vocabularySize, DType::kF32)};
+  return octavo::linearTrials(products_, layers_, head, limits_.maxTokens);
+}
+
 /** Final norm and head, of the rows whose logits are wanted alone. */
 Matrix Decoder::State::head(const Step& step, int64_t rows) {
   const Matrix logits = products_.at(plan_.logits, rows, spec_.vocabularySize, DType::kF32);
@@ -251,6 +262,8 @@ size_t Decoder::linearScratchBytes(const std::vector<CodedShape>& weights, DType
   }
   return most;
 }
+
+std::vector<LinearTrial> Decoder::linearTrials() const { return state_->linearTrials(); }
 
 void Decoder::pack(const Batch& batch, void* image) const { state_->pack(batch, image); }
 

@@ -52,6 +52,9 @@ class Decoder {
   void pack(const Batch& batch, void* image) const;
   Matrix decode(const void* image, int32_t sequences, const KvCacheView& cache, Stream& stream, const int32_t* sampled);
 
+  /** Its dense products, to be measured in the memory of its activations while no step runs; see linearTrials. */
+  std::vector<LinearTrial> linearTrials() const;
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -21,6 +21,12 @@ void finish(Ops& ops, const FusedLinear& fused, Stream& stream) {
 
 }  // namespace
 
+std::vector<LinearTile> Ops::linearTiles(int64_t, int64_t, int64_t) const { return {}; }
+
+LinearTuning Ops::tuneLinear(const LinearTrial&, Stream&) { return {}; }
+
+bool Ops::keepTuned(const TunedLinear&) { return false; }
+
 void Ops::fusedLinear(const FusedLinear& fused, const Matrix& weight, const Vector& bias, Stream& stream) {
   linear(productOf(fused), inputOf(*this, fused, stream), weight, bias, stream);
   finish(*this, fused, stream);

@@ -12,6 +12,7 @@
 #include "ops/image_turns.h"
 #include "ops/latent.h"
 #include "ops/linear_scratch.h"
+#include "ops/linear_trial.h"
 #include "ops/quantized_matrix.h"
 #include "ops/random_fill.h"
 #include "ops/repack.h"
@@ -82,6 +83,25 @@ class Ops {
    */
   virtual void linear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
                       const LinearScratch& scratch, Stream& stream) = 0;
+
+  /**
+   * The tiles into which a product of `rows` rows with a dense weight of [columns, depth] and x of 16 bits can be divided,
+   * the one in use first; empty where there is no choice, as on the CPU.
+   */
+  virtual std::vector<LinearTile> linearTiles(int64_t rows, int64_t columns, int64_t depth) const;
+
+  /**
+   * Measures the tiles that are predicted to be near the fastest, and uses the one that was, for all products of the
+   * shape whose rows fall in the same bucket of kTunedRows. The tile changes the bits of a result where it divides K
+   * alone: that is never taken for up to 64 rows, nor for a gain of less than 8 %. Waits for the stream.
+   */
+  virtual LinearTuning tuneLinear(const LinearTrial& trial, Stream& stream);
+
+  /** Uses what an earlier run measured. False: the shape cannot be divided so, and nothing has changed. */
+  virtual bool keepTuned(const TunedLinear& tuned);
+
+  /** Throws kInternal where what these keep does not agree; nothing may run meanwhile. */
+  virtual void checkTuned() const {}
 
   /**
    * rmsNorm, linear, and add or swiglu, as ops/fused_linear.h has them; here as the ops one by one, whose bits are the

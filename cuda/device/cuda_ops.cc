@@ -1,5 +1,8 @@
 #include "cuda/device/cuda_ops.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "cuda/attention/attention.h"
 #include "cuda/attention/mla.h"
 #include "cuda/device/cuda_check.h"
@@ -7,10 +10,30 @@
 #include "cuda/elementwise/elementwise.h"
 #include "cuda/fused/fused.h"
 #include "cuda/gemm/linear.h"
+#include "cuda/gemm/linear_table.h"
+#include "cuda/gemm/linear_tuner.h"
 #include "cuda/quantized/quantized.h"
 #include "cuda/sampling/sampling.h"
 
 namespace octavo::cuda {
+
+namespace {
+
+/** Whether the table can have it: tensor cores multiply it in tiles of 64 rows or more, and its sizes are ints. */
+bool isPlanned(int64_t rows, int64_t columns, int64_t depth) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  return rows >= kLeastTunedRows && columns >= 1 && depth >= 8 && depth % 8 == 0 &&
+         std::max({rows, columns, depth}) <= kMost;
+}
+
+}  // namespace
+
+CudaOps::CudaOps(int device, const DeviceTraits& traits)
+    : device_(device), plans_(std::make_unique<LinearTable>()), traits_(traits) {
+  traits_.plans = plans_.get();
+}
+
+CudaOps::~CudaOps() = default;
 
 // CUDA's current device is a property of the calling thread, and any thread may call.
 void CudaOps::use() const { check(cudaSetDevice(device_), "cudaSetDevice"); }
@@ -82,6 +105,30 @@ void CudaOps::linear(const Matrix& out, const Matrix& x, const QuantizedMatrix& 
   use();
   launchQuantizedLinear(out, x, weight, bias, scratch, traits_, handleOf(stream));
 }
+
+std::vector<LinearTile> CudaOps::linearTiles(int64_t rows, int64_t columns, int64_t depth) const {
+  if (!isPlanned(rows, columns, depth)) return {};
+  const LinearShape shape{rows, columns, depth};
+  std::vector<LinearTile> tiles{planFor(shape, traits_)};
+  for (const LinearTile& tile : linearPlans(shape, traits_)) {
+    if (tile != tiles.front()) tiles.push_back(tile);
+  }
+  return tiles;
+}
+
+LinearTuning CudaOps::tuneLinear(const LinearTrial& trial, Stream& stream) {
+  use();
+  LinearTuning tuning = cuda::tuneLinear(trial, traits_, handleOf(stream));
+  if (tuning.hasChoice && tuning.isFinished) keepTuned(tuning.tuned);
+  return tuning;
+}
+
+bool CudaOps::keepTuned(const TunedLinear& tuned) {
+  return isPlanned(tuned.rows, tuned.columns, tuned.depth) &&
+         plans_->keep({tuned.rows, tuned.columns, tuned.depth}, tuned.tile, traits_);
+}
+
+void CudaOps::checkTuned() const { plans_->check(traits_); }
 
 void CudaOps::fusedLinear(const FusedLinear& fused, const Matrix& weight, const Vector& bias, Stream& stream) {
   if (!canFuse(fused, weight)) return Ops::fusedLinear(fused, weight, bias, stream);

@@ -1,6 +1,8 @@
-// The table of CUDA kernels: picks the kernel for a shape and launches it. No op synchronises,
-// allocates or keeps state, so every one may be captured in a graph.
+// The table of CUDA kernels: picks the kernel for a shape and launches it. No op but tuneLinear synchronises or
+// allocates, so every other one may be captured in a graph. What is kept is the plans of dense products.
 #pragma once
+
+#include <memory>
 
 #include "cuda/device/device_traits.h"
 #include "ops/ops.h"
@@ -9,7 +11,8 @@ namespace octavo::cuda {
 
 class CudaOps final : public Ops {
  public:
-  CudaOps(int device, const DeviceTraits& traits) : device_(device), traits_(traits) {}
+  CudaOps(int device, const DeviceTraits& traits);
+  ~CudaOps() override;
 
   void convert(void* out, DType outType, const void* from, DType fromType, int64_t count, Stream& stream) override;
   void fillRandom(const RandomFill& fill, Stream& stream) override;
@@ -27,6 +30,10 @@ class CudaOps final : public Ops {
   void linear(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias, Stream& stream) override;
   void linear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
               const LinearScratch& scratch, Stream& stream) override;
+  std::vector<LinearTile> linearTiles(int64_t rows, int64_t columns, int64_t depth) const override;
+  LinearTuning tuneLinear(const LinearTrial& trial, Stream& stream) override;
+  bool keepTuned(const TunedLinear& tuned) override;
+  void checkTuned() const override;
   void fusedLinear(const FusedLinear& fused, const Matrix& weight, const Vector& bias, Stream& stream) override;
   void fusedLinear(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias,
                    const LinearScratch& scratch, Stream& stream) override;
@@ -65,6 +72,7 @@ class CudaOps final : public Ops {
   void use() const;
 
   int device_;
+  std::unique_ptr<LinearTable> plans_;
   DeviceTraits traits_;
 };
 

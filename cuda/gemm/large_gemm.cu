@@ -22,7 +22,7 @@
 namespace octavo::cuda {
 namespace {
 
-constexpr int kRows = 128, kColumns = 256, kThreads = 256;
+constexpr int kRows = kLargeRows, kColumns = kLargeColumns, kThreads = 256;
 constexpr int kRowBytes = 128, kSteps = 4;  // 64 elements of K a stage: four steps of 16
 constexpr int kStages = 3, kStageBytes = (kRows + kColumns) * kRowBytes, kSharedBytes = kStages * kStageBytes;
 constexpr int kWarpRows = 64, kWarpColumns = 64;
@@ -185,13 +185,6 @@ void launch(const LargeArguments& a, cudaStream_t stream) {
 }
 
 }  // namespace
-
-bool canMultiplyLarge(const Matrix& x, const Matrix& weight, const DeviceTraits& traits) {
-  const int64_t blocks = ceilDivide(x.rows, kRows) * ceilDivide(weight.rows, kColumns);
-  // Fewer would leave a quarter of the card idle: smaller tiles are faster then.
-  return x.rows >= kRows && weight.rows >= kColumns && blocks >= traits.multiprocessors * 3 / 4 && blocks < 1 << 30 &&
-         canMultiplyOnTensorCores(x, weight);
-}
 
 void launchLargeGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
                      cudaStream_t stream) {

@@ -1,5 +1,9 @@
 #include "cuda/gemm/linear.h"
 
+#include <algorithm>
+
+#include "cuda/gemm/linear_table.h"
+
 namespace octavo::cuda {
 
 namespace {
@@ -8,10 +12,19 @@ constexpr int64_t kSmallRows = 16;  // up to here the tensor-core kernel reads t
 
 }  // namespace
 
+bool canPlan(const Matrix& x, const Matrix& weight) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  return x.rows > kSmallRows && std::max({x.rows, weight.rows, x.columns}) < kMost &&
+         canMultiplyOnTensorCores(x, weight);
+}
+
 void launchPlanned(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
                    const LinearPlan& plan, const DeviceTraits& traits, cudaStream_t stream) {
-  if (plan.rows == kFittedRows) launchFittedGemm(out, x, weight, bias, plan, traits, stream);
-  else launchWideGemm(out, x, weight, bias, plan, traits, stream);
+  const bool isWide = canMultiplyWide(x, weight, traits);
+  if (isWide && plan.rows == kFittedRows) launchFittedGemm(out, x, weight, bias, plan, traits, stream);
+  else if (isWide) launchWideGemm(out, x, weight, bias, plan, traits, stream);
+  else if (plan.rows == kLargeRows) launchLargeGemm(out, x, weight, bias, stream);
+  else launchTensorGemm(out, x, weight, bias, plan.columns, stream);
 }
 
 // Every kernel sums a row's products in an order that depends on K alone. With x and weight of one aligned 16-bit dtype
@@ -21,13 +34,11 @@ void launchPlanned(const Matrix& out, const Matrix& x, const Matrix& weight, con
 void launchLinear(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
                   const DeviceTraits& traits, cudaStream_t stream) {
   if (out.rows == 0 || out.columns == 0) return;
-  if (x.rows > kSmallRows && canMultiplyWide(x, weight, traits)) {
-    const LinearPlan plan = planLinear(x.rows, weight.rows, x.columns, traits.multiprocessors);
+  if (canPlan(x, weight)) {
+    const LinearPlan plan = planFor({x.rows, weight.rows, x.columns}, traits);
     launchPlanned(out, x, weight, bias, plan, traits, stream);
-  } else if (canMultiplyLarge(x, weight, traits)) {
-    launchLargeGemm(out, x, weight, bias, stream);
   } else if (canMultiplyOnTensorCores(x, weight)) {
-    launchTensorGemm(out, x, weight, bias, traits, stream);
+    launchTensorGemm(out, x, weight, bias, kAmpereTiles[1].columns, stream);
   } else if (x.rows <= 32) {
     launchGemv(out, x, weight, bias, stream);
   } else {

@@ -18,11 +18,11 @@ void launchGemv(const Matrix& out, const Matrix& x, const Matrix& weight, const 
 
 /** True where the tensor-core kernel applies: x and weight of one 16-bit dtype, rows on 16-byte boundaries. */
 bool canMultiplyOnTensorCores(const Matrix& x, const Matrix& weight);
-void launchTensorGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
-                      const DeviceTraits& traits, cudaStream_t stream);
+/** Tiles of 16 rows for up to 16, else of 64; `tileColumns` of these: 32 or 128. */
+void launchTensorGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias, int tileColumns,
+                      cudaStream_t stream);
 
-/** True where the same pays for tiles of 128 × 256: there are many rows, and tiles for most of the card. */
-bool canMultiplyLarge(const Matrix& x, const Matrix& weight, const DeviceTraits& traits);
+/** The same with tiles of 128 × 256, of matrices no smaller than that. */
 void launchLargeGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
                      cudaStream_t stream);
 
@@ -34,7 +34,12 @@ void launchWideGemm(const Matrix& out, const Matrix& x, const Matrix& weight, co
 /** For few rows, under the same conditions: tiles of 64 rows. */
 void launchFittedGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
                       const LinearPlan& plan, const DeviceTraits& traits, cudaStream_t stream);
-/** One of the two. */
+/**
+ * True where a plan can be made: tensor-core kernels apply, there are more rows than the smallest tile has, and sizes are
+ * below 2³¹.
+ */
+bool canPlan(const Matrix& x, const Matrix& weight);
+/** With a plan of the shape: one of the four above. */
 void launchPlanned(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
                    const LinearPlan& plan, const DeviceTraits& traits, cudaStream_t stream);
 

@@ -30,6 +30,7 @@ export const benchFlags: Flags = {
   'prefix-cache': { type: 'boolean' },
   overlap: { type: 'boolean' },
   graphs: { type: 'boolean' },
+  tune: { type: 'boolean' },
   seed: text,
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
@@ -50,6 +51,7 @@ export const benchFlagsHelp = `  -m, --model FOLDER       folder of the model (d
       --prefix-cache       keep KV for prompts that begin alike
       --overlap            plan the next step while one runs
       --graphs             replay decode steps as CUDA graphs
+      --tune               measure how products are best divided before the load ends
       --seed N             another seed, other prompts (default 0)
       --json               one JSON object on stdout
   -h, --help`
@@ -77,6 +79,7 @@ export function benchEngineOptions(args: Arguments, sequences?: number): EngineO
     prefixCache: args.has('prefix-cache'),
     overlap: args.has('overlap'),
     graphs: args.has('graphs'),
+    tune: args.has('tune'),
   }
 }
 

@@ -8,6 +8,7 @@ import {
   type TraceOptions,
   type TraceSettings,
 } from './trace-options.js'
+import { readTuneOptions, type TuneOptions, type TuneSettings } from './tune-options.js'
 
 /** Bytes of a model that are in place, of all there are. */
 export interface LoadProgress {
@@ -109,6 +110,13 @@ export interface EngineOptions {
    * it. The CPU records its operations too, which saves nothing there. Default false.
    */
   graphs?: boolean | undefined
+  /**
+   * true, or how: before the load ends, the ways to divide the model's products of 17 tokens and more among the card's
+   * multiprocessors are measured, for 5 seconds at most, and the fastest are used; `engine.tuning()` reports them. Results
+   * are kept in a file for the next load on such a card. Products of weights of codes are as ever, and nothing is measured
+   * on the CPU. Default false: what is predicted to be the fastest is used.
+   */
+  tune?: boolean | TuneOptions | undefined
   /** Aborts the load: it rejects with the signal's reason and everything taken is given back. */
   signal?: AbortSignal | undefined
   /** Called as weights arrive. If it throws, the load is abandoned and rejects with that error. */
@@ -141,6 +149,8 @@ export interface EngineSettings {
   targetInterTokenMs: number | null
   overlap: boolean
   graphs: boolean
+  /** null: nothing is measured */
+  tune: TuneSettings | null
   signal: AbortSignal | undefined
   onProgress: ((progress: LoadProgress) => void) | undefined
 }
@@ -193,6 +203,7 @@ export const engineOptionNames: Record<keyof EngineOptions, true> = {
   targetInterTokenMs: true,
   overlap: true,
   graphs: true,
+  tune: true,
   signal: true,
   onProgress: true,
 }
@@ -229,6 +240,7 @@ export function readEngineOptions(options: unknown): EngineSettings {
     targetInterTokenMs: read.number('targetInterTokenMs', { above: 0, max: 3_600_000 }) ?? null,
     overlap: read.boolean('overlap') ?? false,
     graphs: read.boolean('graphs') ?? false,
+    tune: readTuneOptions(read.raw('tune')),
     signal: read.signal('signal'),
     onProgress: read.callback<(progress: LoadProgress) => void>('onProgress'),
   }

@@ -26,9 +26,9 @@ std::string nameOf(int64_t rows, int64_t columns, int64_t depth) {
 }
 
 std::string nameOf(const cuda::LinearPlan& plan) {
-  const char* const shared = plan.sharing == cuda::TileSharing::kX        ? ", x shared"
-                             : plan.sharing == cuda::TileSharing::kWeight ? ", weight shared"
-                             : plan.sharing == cuda::TileSharing::kDepth  ? ", K divided"
+  const char* const shared = plan.sharing == TileSharing::kX        ? ", x shared"
+                             : plan.sharing == TileSharing::kWeight ? ", weight shared"
+                             : plan.sharing == TileSharing::kDepth  ? ", K divided"
                                                                           : "";
   return std::to_string(plan.rows) + " x " + std::to_string(plan.columns) + shared;
 }
@@ -54,14 +54,13 @@ bool run(const GemmCase& of, bool isChosen, const Card& card, PlainRead& read, c
 }
 
 bool runShape(GemmCase of, const Card& card, PlainRead& read, cudaStream_t stream) {
-  const int multiprocessors = card.traits.multiprocessors;
-  const cuda::LinearPlan best = cuda::planLinear(of.rows, of.columns, of.depth, multiprocessors);
+  const cuda::LinearShape shape{of.rows, of.columns, of.depth};
+  const cuda::LinearPlan best = cuda::planLinear(shape, card.traits);
   bool isRight = true;
-  for (const cuda::LinearPlan& plan : cuda::linearPlans(of.rows, of.columns, of.depth, multiprocessors)) {
+  for (const cuda::LinearPlan& plan : cuda::linearPlans(shape, card.traits)) {
     if (plan.clocks > kNear * best.clocks) continue;
     of.plan = plan;
-    const bool isChosen = plan.rows == best.rows && plan.columns == best.columns && plan.sharing == best.sharing;
-    isRight = run(of, isChosen, card, read, stream) && isRight;
+    isRight = run(of, plan == best, card, read, stream) && isRight;
   }
   return isRight;
 }

@@ -14,6 +14,7 @@ describe('engine options', () => {
       kvDType: null,
       eviction: 'page-aware',
       graphs: false,
+      tune: null,
       prefix: null,
       dtype: null,
       maxSequences: 256,
