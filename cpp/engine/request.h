@@ -28,7 +28,7 @@ struct Request {
   Tenant* tenant = nullptr;         // of the queue that it was put into
   bool running = false;             // admitted; else it waits
   bool wasAdmitted = false;         // runs, or was parked since
-  int32_t missedSteps = 0;          // in a row: the sampler had no room for what its penalties read
+  int32_t missedSteps = 0;          // in a row: no logit row was left, or no room for what its penalties read
   int32_t credits = 0;              // tokens it may still produce
   InFlight inFlight;
   std::vector<int32_t> output;

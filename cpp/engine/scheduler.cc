@@ -96,7 +96,7 @@ int64_t Scheduler::decoding() const {
   return std::count_if(running_.begin(), running_.end(), has);
 }
 
-/** In running order but for priorities, and for those whom the sampler had no room for: who waits longest comes first. */
+/** In running order but for priorities, and for those whom there was no room for: who waits longest comes first. */
 void Scheduler::orderByPriority() {
   order_.assign(running_.begin(), running_.end());
   const auto isBefore = [](const Request* a, const Request* b) {
@@ -120,9 +120,9 @@ void Scheduler::place(Request& request, Draft& draft) {
     planned.logits = LogitsWanted::kEvery;
   } else if (planned.count == remaining) {
     entries = request.samplingEntries();
-    const bool hasRoom = entries <= draft.samplingEntries;
+    const bool hasRoom = draft.logitRows > 0 && entries <= draft.samplingEntries;
     request.missedSteps = hasRoom ? 0 : request.missedSteps + 1;
-    if (draft.logitRows > 0 && hasRoom) planned.logits = LogitsWanted::kLast;
+    if (hasRoom) planned.logits = LogitsWanted::kLast;
     else --planned.count;  // all but the last token
   }
   if (planned.count <= 0 || !provide(request, static_cast<int64_t>(planned.start) + planned.count, draft)) return;

@@ -26,7 +26,8 @@ struct SchedulerLimits {
 /**
  * One token budget a step: decodes first, in running order, then prefill chunks, the higher priority first, then
  * admission in the order of FairQueue, which nobody overtakes. Where the sampler has not room for what the penalties of
- * all read (those who share a prompt have all seen it), they take turns: who has missed the most steps comes first.
+ * all read (those who share a prompt have all seen it), or scores take the logit rows, they take turns: who has missed the
+ * most steps comes first.
  *
  * Guaranteed admission: a request starts only when the blocks that all running ones can come to hold, as far as each
  * gets a token a step, fit the pool; where some get their tokens later than that, whoever would take the last block
