@@ -139,8 +139,9 @@ export interface EngineSettings {
   dummySeed: number | null
   /** null: none */
   targetInterTokenMs: number | null
-  overlap: boolean
-  graphs: boolean
+  /** null: as the device is used best */
+  overlap: boolean | null
+  graphs: boolean | null
   signal: AbortSignal | undefined
   onProgress: ((progress: LoadProgress) => void) | undefined
 }
@@ -227,8 +228,8 @@ export function readEngineOptions(options: unknown): EngineSettings {
     admission: read.oneOf('admission', admissions) ?? 'guaranteed',
     dummySeed: readDummySeed(read),
     targetInterTokenMs: read.number('targetInterTokenMs', { above: 0, max: 3_600_000 }) ?? null,
-    overlap: read.boolean('overlap') ?? false,
-    graphs: read.boolean('graphs') ?? false,
+    overlap: read.boolean('overlap') ?? null,
+    graphs: read.boolean('graphs') ?? null,
     signal: read.signal('signal'),
     onProgress: read.callback<(progress: LoadProgress) => void>('onProgress'),
   }

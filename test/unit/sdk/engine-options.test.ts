@@ -13,7 +13,7 @@ describe('engine options', () => {
       blockSize: 32,
       kvDType: null,
       eviction: 'page-aware',
-      graphs: false,
+      graphs: null,
       prefix: null,
       dtype: null,
       maxSequences: 256,
@@ -21,7 +21,7 @@ describe('engine options', () => {
       admission: 'guaranteed',
       dummySeed: null,
       targetInterTokenMs: null,
-      overlap: false,
+      overlap: null,
       signal: undefined,
       onProgress: undefined,
     })
@@ -43,6 +43,7 @@ describe('engine options', () => {
       maxSequences: 4,
       maxBatchTokens: 64,
       overlap: true,
+      graphs: false,
       signal,
     })
     expect(settings).toMatchObject({
@@ -57,6 +58,7 @@ describe('engine options', () => {
       maxSequences: 4,
       maxBatchTokens: 64,
       overlap: true,
+      graphs: false,
       signal,
     })
   })
