@@ -188,6 +188,7 @@ void Engine::State::finish(Request& request, FinishReason reason, const Error* e
   const std::vector<RequestId> samples = std::move(request.samples);
   if (hadSession) scheduler->remove(request);
   std::erase(timed, &request);
+  leaveSteps(request);
   const RequestId id = request.id;
   const SessionId holder = request.session;
   requests.erase(id);

@@ -62,8 +62,8 @@ struct EngineOptions {
   Admission admission = Admission::kGuaranteed;
   int64_t targetInterToken = 0;   // nanoseconds of a step in which somebody decodes; 0: as long as it takes
   PrefixOptions prefix;           // what is found of other sessions' KV, and kept of those that ended
-  bool overlap = false;           // a step is planned and launched while the one before it runs
-  bool graphs = false;            // steps of decodes alone are recorded before serving, and replayed
+  std::optional<bool> overlap;    // a step is planned and launched while the one before it runs; absent: plan_shape.cc
+  std::optional<bool> graphs;     // steps of decodes alone are recorded before serving, and replayed; absent: there too
   TuningOptions tuning;           // of dense products, measured before serving
   std::optional<DType> kvDType;   // absent: the activations'; fp8_e4m3 and int8 too
   size_t memoryLimit = 0;         // bytes the device may hold for us, everything included

@@ -60,7 +60,8 @@ struct Engine::State {
   std::multimap<uint64_t, std::function<void()>> reusable;  // by fence: whom to tell when it has passed
   uint64_t step = 0;                  // last started
   uint64_t inFlight = 0;              // the last step launched, until it is done; 0: none
-  std::deque<StepPlan> flight;        // steps planned and not booked, in their order; the engine thread's
+  std::deque<StepPlan> flight;        // steps planned and not booked, in their order
+  StepPlan booking;                   // the step whose results are being booked, or were last
   bool changed = false;               // something the engine thread sleeps through otherwise
   bool stopping = false, disposed = false;
   PressureLevel pressure = PressureLevel::kNone;  // of the host's memory
@@ -114,7 +115,7 @@ struct Engine::State {
   void moveBlocks(const std::vector<BlockMove>& moves);
   StepPlan planStep();
   void sizeBatch();
-  void timeStep(const StepPlan& booked);
+  void timeStep();
   void failEach(const std::vector<RequestId>& requests, const Error& error);
   void settle();
   void failAll(const Error& error);
@@ -123,10 +124,11 @@ struct Engine::State {
   void sleep(std::unique_lock<std::mutex>& lock);
 
   // step_booking.cc: the engine thread
-  StepPlan bookStep();
+  void bookStep();
   void bookSequence(Request& request, const PlannedSequence& planned, int32_t row);
   void bookTokens(Request& request, const PlannedSequence& planned);
   void accept(Request& request, int32_t row);
+  void leaveSteps(const Request& request);
 
   // life_cycle.cc
   void expire();

@@ -1,5 +1,6 @@
 #include "engine/graph_input.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -107,13 +108,12 @@ void GraphInput::fill(const Decoder& decoder, const Batch& batch, int32_t sequen
   decoder.pack(batch, to + first);
   const int32_t history = append(to, end, sampler.history()), biases = append(to, end, sampler.biases());
   auto* const params = reinterpret_cast<SamplingParams*>(to + sizeof(Header));
+  SamplingParams padded;  // the largest of whatever is there
+  padded.temperature = 0;
+  std::fill(std::copy(sampler.params().begin(), sampler.params().end(), params), params + sequences, padded);
   for (int32_t row = 0; row < sequences; ++row) {
-    SamplingParams own;  // of a padded row: the largest of whatever is there
-    own.temperature = 0;
-    if (row < sampler.rows()) own = sampler.params()[static_cast<size_t>(row)];
-    own.historyStart += history;
-    own.biasStart += biases;
-    std::memcpy(params + row, &own, sizeof own);
+    params[row].historyStart += history;
+    params[row].biasStart += biases;
   }
   const Header header{static_cast<int64_t>(end), sampler.topWanted(), 0};
   std::memcpy(to, &header, sizeof header);

@@ -13,6 +13,9 @@ constexpr int32_t kScoreRows = 256;            // logits of a scoring step: more
 // A cancel waits for the step in flight: a CPU takes seconds for these tokens of a model of billions, minutes for more.
 constexpr int32_t kCpuBatchTokens = 256;
 constexpr int32_t kCudaBatchTokens = 8192;
+// Where the caller does not say: whether a step is planned while one runs, and whether decodes are replayed.
+constexpr bool kCpuOverlap = false, kCpuGraphs = false;
+constexpr bool kCudaOverlap = false, kCudaGraphs = false;
 constexpr size_t kStagingBytes = 16 * kMiB;
 
 void requireOption(const char* name, int64_t value, int64_t low, int64_t high) {
@@ -59,8 +62,8 @@ BatchLimits batchLimits(bool onHost, const ModelSpec& spec, const EngineOptions&
   const int64_t most = static_cast<int64_t>(limits.maxSequences) * spec.contextLength;
   limits.maxTokens = static_cast<int32_t>(std::min<int64_t>(tokens, most));
   limits.maxBlocksPerSequence = (spec.contextLength + options.blockSize - 1) / options.blockSize;
-  limits.stepsAtOnce = options.overlap ? 2 : 1;
-  limits.graphs = options.graphs;
+  limits.stepsAtOnce = options.overlap.value_or(onHost ? kCpuOverlap : kCudaOverlap) ? 2 : 1;
+  limits.graphs = options.graphs.value_or(onHost ? kCpuGraphs : kCudaGraphs);
   limits.maxLogitRows = std::max(limits.maxSequences, std::min(limits.maxTokens, kScoreRows));
   return limits;
 }

@@ -56,15 +56,26 @@ std::span<const int32_t> StepRunner::tokensOf(const PlannedSequence& planned, co
     throw Error(ErrorCode::kInternal, "a step of " + std::to_string(end) + " tokens, planned for " +
                                           std::to_string(limits_.maxTokens));
   }
-  for (int32_t index = 0; index < planned.count; ++index) {
-    const int32_t position = planned.start + index;
-    tokens_.push_back(position < request.length() ? request.token(position) : sampledAt(request.inFlight.row));
+  if (planned.start >= request.length()) {  // a decode ahead of its results
+    tokens_.resize(end, sampledAt(request.inFlight.row));
+    return {tokens_.data() + first, tokens_.data() + end};
   }
+  const auto stop = static_cast<size_t>(planned.start) + static_cast<size_t>(planned.count);
+  size_t from = static_cast<size_t>(planned.start);
+  const auto append = [&](const std::vector<int32_t>& tokens, size_t first) {
+    const size_t most = std::min(stop, first + tokens.size());
+    if (from >= most) return;
+    tokens_.insert(tokens_.end(), tokens.begin() + (from - first), tokens.begin() + (most - first));
+    from = most;
+  };
+  append(request.spec.prompt, 0);
+  append(request.output, request.spec.prompt.size());
+  for (; from < stop; ++from) tokens_.push_back(sampledAt(request.inFlight.row));
   return {tokens_.data() + first, tokens_.data() + end};
 }
 
 void StepRunner::seal() {
-  batch_ = Batch::build(sequences_, cache_.shape().blockSize, limits_);
+  batch_.rebuild(sequences_, cache_.shape().blockSize, limits_);
   sequences_.clear();  // they point at block tables, which are the sessions'
 }
 

@@ -76,16 +76,16 @@ void StepSampler::clear() {
 }
 
 void StepSampler::add(const Request& request) {
-  SamplingParams params = request.spec.sampling;
+  SamplingParams& params = params_.emplace_back(request.spec.sampling);
   params.position = static_cast<uint32_t>(request.expectedLength());
   params.historyStart = static_cast<int32_t>(history_.size());
   if (request.history) addHistory(request);
   params.historyCount = static_cast<int32_t>(history_.size()) - params.historyStart;
   params.biasStart = static_cast<int32_t>(biases_.size());
   params.biasCount = static_cast<int32_t>(request.spec.biases.size());
-  biases_.insert(biases_.end(), request.spec.biases.begin(), request.spec.biases.end());
+  const std::vector<LogitBias>& biases = request.spec.biases;
+  if (!biases.empty()) biases_.insert(biases_.end(), biases.begin(), biases.end());
   topCount_ = std::max(topCount_, request.spec.topLogprobs);
-  params_.push_back(params);
 }
 
 void StepSampler::addHistory(const Request& request) {
@@ -151,15 +151,6 @@ void StepSampler::record(SampleArguments arguments, const Matrix& logits, bool r
   if (resolves) device_.ops().resolveHistory(history, arguments.params, arguments.rows, deviceTokens(), stream);
   device_.ops().sample(arguments, stream);
 }
-
-template <typename T>
-const T* StepSampler::result(size_t offset) const {
-  return reinterpret_cast<const T*>(reading_.at + offset);
-}
-
-int32_t StepSampler::token(int32_t row) const { return result<int32_t>(0)[row]; }
-
-float StepSampler::logprob(int32_t row) const { return result<float>(reading_.logprobs)[row]; }
 
 std::vector<std::pair<int32_t, float>> StepSampler::top(int32_t row, int32_t count) const {
   std::vector<std::pair<int32_t, float>> best;

@@ -67,8 +67,8 @@ class StepSampler {
   /** What is asked from now on is answered from these results, whose step the device has done. */
   void read(const Results& results) { reading_ = results; }
 
-  int32_t token(int32_t row) const;
-  float logprob(int32_t row) const;
+  int32_t token(int32_t row) const { return result<int32_t>(0)[row]; }
+  float logprob(int32_t row) const { return result<float>(reading_.logprobs)[row]; }
   /** The `count` best tokens of a row, at most what its request asked for. */
   std::vector<std::pair<int32_t, float>> top(int32_t row, int32_t count) const;
 
@@ -78,7 +78,9 @@ class StepSampler {
   SampleArguments upload(const Matrix& logits, std::byte* pinned, Stream& stream);
   void setResults(SampleArguments& arguments, const Results& results) const;
   template <typename T>
-  const T* result(size_t offset) const;
+  const T* result(size_t offset) const {
+    return reinterpret_cast<const T*>(reading_.at + offset);
+  }
 
   Device& device_;
   int32_t vocabulary_, sampled_;

@@ -32,7 +32,7 @@ Request warmUpRequest(const ModelSpec& spec, int32_t tokens, bool greedy) {
 void Engine::State::warmUpStep(const Session& session, int32_t start, int32_t count, bool greedy) {
   const Request request = warmUpRequest(spec, start + count, greedy);
   runner->begin();
-  runner->add({0, start, count, LogitsWanted::kLast}, request, session);
+  runner->add({0, nullptr, start, count, LogitsWanted::kLast}, request, session);
   runner->seal();
   runner->launch();
   runner->wait();

@@ -51,6 +51,11 @@ export class Arguments {
     return this.#values[name] === true
   }
 
+  /** true where it was given; undefined, whatever the default is, where it was not. */
+  ifGiven(name: string): true | undefined {
+    return this.has(name) || undefined
+  }
+
   text(name: string): string | undefined {
     return this.#values[name] as string | undefined
   }

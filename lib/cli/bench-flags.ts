@@ -77,8 +77,8 @@ export function benchEngineOptions(args: Arguments, sequences?: number): EngineO
     maxBatchTokens: args.integer('batch-tokens', { min: 1, max: 1048576 }),
     admission: admissionFlag(args),
     prefixCache: args.has('prefix-cache'),
-    overlap: args.has('overlap'),
-    graphs: args.has('graphs'),
+    overlap: args.ifGiven('overlap'),
+    graphs: args.ifGiven('graphs'),
     tune: args.has('tune'),
   }
 }

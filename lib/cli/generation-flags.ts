@@ -47,8 +47,8 @@ export function engineOptions(args: Arguments): EngineOptions {
     device: deviceFlag(args),
     threads: threadsFlag(args),
     kv: { blockSize: blockSizeFlag(args) },
-    overlap: args.has('overlap'),
-    graphs: args.has('graphs'),
+    overlap: args.ifGiven('overlap'),
+    graphs: args.ifGiven('graphs'),
     maxSequences: 1,
     memory: { trace: traceLevel(args) },
   }

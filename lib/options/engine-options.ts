@@ -147,8 +147,9 @@ export interface EngineSettings {
   dummySeed: number | null
   /** null: none */
   targetInterTokenMs: number | null
-  overlap: boolean
-  graphs: boolean
+  /** null: as the device is used best */
+  overlap: boolean | null
+  graphs: boolean | null
   /** null: nothing is measured */
   tune: TuneSettings | null
   signal: AbortSignal | undefined
@@ -238,8 +239,8 @@ export function readEngineOptions(options: unknown): EngineSettings {
     admission: read.oneOf('admission', admissions) ?? 'guaranteed',
     dummySeed: readDummySeed(read),
     targetInterTokenMs: read.number('targetInterTokenMs', { above: 0, max: 3_600_000 }) ?? null,
-    overlap: read.boolean('overlap') ?? false,
-    graphs: read.boolean('graphs') ?? false,
+    overlap: read.boolean('overlap') ?? null,
+    graphs: read.boolean('graphs') ?? null,
     tune: readTuneOptions(read.raw('tune')),
     signal: read.signal('signal'),
     onProgress: read.callback<(progress: LoadProgress) => void>('onProgress'),

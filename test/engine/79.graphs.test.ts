@@ -75,8 +75,8 @@ test('what cannot be captured runs step by step, and says which rule was broken'
   await engine.close()
 })
 
-test('without the option nothing is recorded, and nothing more is held', async () => {
-  engine = await TestEngine.load({ maxSequences: 4 })
+test('without graphs nothing is recorded, and nothing more is held', async () => {
+  engine = await TestEngine.load({ graphs: false, maxSequences: 4 })
   expect(engine.native.graphs()).toEqual({
     enabled: false,
     buckets: [],
