@@ -137,10 +137,14 @@ test.each([
   expect(tuned.tried).toBeGreaterThanOrEqual(2)
   expect(tuned.tried).toBeLessThanOrEqual(tiles.length)
   expect(tuned.microseconds).toBeGreaterThan(0)
-  // Another than the predicted one is taken for a gain alone.
+  // Another than the predicted one is taken for a gain alone; to divide K is one of 8 %, or not worth it.
   const isPredicted = JSON.stringify(tuned.plan) === JSON.stringify(tiles[0])
+  const handicap = ({ sharing }: { sharing: string }): number => (sharing === 'depth' ? 1.08 : 1)
+  const weighed = handicap(tuned.plan) / handicap(tiles[0]!)
   const most = isPredicted ? 1 : 0.98
-  expect(tuned.microseconds / tuned.untunedMicroseconds).toBeLessThanOrEqual(most)
+  expect((tuned.microseconds / tuned.untunedMicroseconds) * weighed).toBeLessThanOrEqual(
+    most + 1e-6,
+  )
   expect(tilesOf(shape)[0]).toEqual(tuned.plan)
   expectNear(out.read(), expected, shape[2]) // what was measured was the product
   expectNear(run(), expected, shape[2])
