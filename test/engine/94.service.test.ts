@@ -2,14 +2,10 @@
  * Thousands of requests as a service sees them: callers that read to the end, read slowly, abort, go away, run out of
  * time or ask for too much, on a device that is short of pages at first. Nothing of them is left, in the host neither.
  */
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { collectGarbage } from '../helpers/collect-garbage.js'
 import { story } from '../helpers/goldens.js'
 import { native, TestEngine, type Running } from '../helpers/native-engine.js'
 import { SeededRandom } from '../helpers/seeded-random.js'
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
 
 const fates = ['read', 'slow', 'abort', 'leave', 'late', 'too much'] as const
 type Fate = (typeof fates)[number]
