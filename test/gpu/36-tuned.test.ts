@@ -7,6 +7,7 @@ import { loadNative } from '../../lib/native.js'
 import type { NativeTile, NativeTuned } from '../../lib/native-tuning.js'
 import { linear } from '../../lib/ops/index.js'
 import { nativeMatrix } from '../../lib/ops/shape.js'
+import { tensorSumError } from '../ops-cases/compare.js'
 import { Random } from '../ops-cases/random.js'
 import * as rowReference from '../ops-cases/reference-rows.js'
 import { Scope } from '../ops-cases/scope.js'
@@ -52,7 +53,7 @@ function product(scope: Scope, [rows, columns, depth]: Shape) {
 }
 
 function expectNear(actual: Float32Array, expected: ArrayLike<number>, depth: number): void {
-  const allowed = 2 ** -19 * Math.sqrt(depth)
+  const allowed = tensorSumError(depth)
   const at = actual.findIndex(
     (value, i) => !(Math.abs(value - expected[i]!) <= allowed + 2 ** -19 * Math.abs(expected[i]!)),
   )

@@ -1,7 +1,7 @@
 /** Cases whose rows lie on 16-byte boundaries, as a model's do: they reach the vector and tensor-core kernels. */
 import { addRmsNorm, embedding, linear, pagedAttention, swiglu } from '../../lib/ops/index.js'
 import type { FloatDType } from '../../lib/ops/index.js'
-import { lazyCase, unit } from '../ops-cases/compare.js'
+import { lazyCase, tensorSumError, unit } from '../ops-cases/compare.js'
 import type { OpCase } from '../ops-cases/compare.js'
 import { fillCache, layPages, seenTable } from '../ops-cases/paged.js'
 import { Random, round } from '../ops-cases/random.js'
@@ -38,7 +38,7 @@ function alignedLinearCase(
       },
       reference: () => ({ out: rowReference.linear(inputs, weights, biases, shape) }),
       // Tensor cores cut off, rather than round, what each step of 16 adds to a sum.
-      tolerance: { relative: unit[out] + 2 ** -19, absolute: 2 ** -19 * Math.sqrt(k) },
+      tolerance: { relative: unit[out] + 2 ** -19, absolute: tensorSumError(k) },
     }
   })
 }
