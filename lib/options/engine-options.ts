@@ -101,13 +101,13 @@ export interface EngineOptions {
   /**
    * true: the next step is planned and launched while one runs, and takes the tokens it lacks from the device. The
    * tokens are the same; a request that ends by a stop token or an abort has computed one token for nothing, and
-   * page-locked memory for uploads and samples is held twice. Default false.
+   * page-locked memory for uploads and samples is held twice. Default: on CUDA, not on the CPU.
    */
   overlap?: boolean | undefined
   /**
    * true: steps in which every sequence decodes one token are recorded as CUDA graphs, one a batch size, before the load
    * ends, and replayed with one call each; `engine.graphs()` reports them. A step runs in the smallest size that holds
-   * it. The CPU records its operations too, which saves nothing there. Default false.
+   * it. The CPU records its operations too, which saves nothing there. Default: on CUDA, not on the CPU.
    */
   graphs?: boolean | undefined
   /**
