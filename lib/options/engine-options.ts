@@ -94,8 +94,8 @@ export interface EngineOptions {
   dummySeed?: number | undefined
   /**
    * Milliseconds that a step in which somebody generates should take at most, so that tokens come as often: while steps take
-   * longer, fewer tokens of prompts share them and fewer requests begin. Above 0. Default: prompts may make such a step
-   * take twice as long as it takes without them, and requests begin as there is memory.
+   * longer, fewer tokens of prompts share them and fewer requests begin. Above 0. Default: where few prompts
+   * wait they may make such a step take 1.8 times as long as it takes without them, and requests begin as there is memory.
    */
   targetInterTokenMs?: number | undefined
   /**
