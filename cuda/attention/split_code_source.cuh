@@ -10,28 +10,30 @@ template <DType kCode_, int kDim, int kTiles>
 struct CodeSource {
   static constexpr bool kTensor = true;
   static constexpr DType kCode = kCode_;
-  static constexpr int kArrivals = 1;
   using Shape = split::Shape<kDim, kTiles, kTensor, kCode>;
   static constexpr bool kHasKeyScales = kCode == DType::kI8;  // of each key, beside the codes
+  static constexpr int kArrivals = kHasKeyScales ? 1 + 32 : 1;
 
   static __device__ __forceinline__ void prepare(const CUtensorMap* map) { ptx::prefetchTensorMap(map); }
   static __device__ __forceinline__ void begin(uint32_t barrier, int count) {
-    constexpr int kEach = Shape::kSliceBytes + (kHasKeyScales ? Shape::kSliceScaleBytes : 0);
-    if (threadIdx.x % 32 == 0) ptx::arriveExpecting(barrier, count * kEach);
+    if (threadIdx.x % 32 == 0) ptx::arriveExpecting(barrier, count * Shape::kSliceBytes);
   }
-  /** `to`: the slice; `scales`: where its scales go. */
-  static __device__ __forceinline__ void fetch(const Arguments& a, const CUtensorMap* map, uint32_t to, uint32_t scales,
+  /** Of a lane for its own slice. */
+  static __device__ __forceinline__ void fetch(const Arguments& a, const CUtensorMap* map, uint32_t to,
                                                uint32_t barrier, int block, int head, int row) {
-    if (threadIdx.x % 32 != 0) return;
     const int line = (head * a.cache.blockSize + row) >> Shape::Rows::kShared;
     ptx::loadTile(to, map, barrier, 0, line, 0, a.layer * 2, block);
-    if constexpr (kHasKeyScales) {
-      constexpr uint32_t kBytes = kSliceKeys * sizeof(float);
-      ptx::loadBytes(scales, a.cache.scales(block, 0, head) + row, kBytes, barrier);
-      ptx::loadBytes(scales + kBytes, a.cache.scales(block, 1, head) + row, kBytes, barrier);
-    }
   }
-  static __device__ __forceinline__ void finish(uint32_t) {}
+  /** Scales of each key and value: a lane brings those of four, and no more is asked of the one that copies codes. */
+  static constexpr int kScaleLanes = Shape::kSliceScaleBytes / 16;  // for a slice
+  static __device__ __forceinline__ void fetchScales(const Arguments& a, uint32_t to, int block, int head, int row) {
+    const int lane = static_cast<int>(threadIdx.x % 32), side = lane / (kScaleLanes / 2) % 2;
+    const float* const from = a.cache.scales(block, side, head) + row + lane % (kScaleLanes / 2) * 4;
+    ptx::copyAsync(to + lane * 16, from);
+  }
+  static __device__ __forceinline__ void finish(uint32_t barrier) {
+    if constexpr (kHasKeyScales) ptx::arriveAfterCopies(barrier);
+  }
   /** Values where nothing is visible: a weight of 0 does not make a number of NaN, which int8 has none of. */
   static __device__ __noinline__ void clear(uint32_t slice, Visible visible) {
     if constexpr (kCode == DType::kE4M3) {

@@ -19,30 +19,33 @@ struct alignas(16) Dealt {
 /**
  * Who works in a block, and where things lie in shared memory. Warps 0 to kAdders − 1 add slices; then come the warps
  * that finish what these have made, each with its dims; one deals, and the last one feeds. A stage holds a slice for
- * each of the first kWarps. Where an item has 32 rows, kWarps more add the same slices with the other half of the rows:
- * one warp's registers leave no room to have fragments under way, and two hide each other's waits.
+ * each of kWarps warps. Where an item has more rows than a tile, kWarps more add the same slices for each further tile:
+ * a warp's registers then hold fragments of two slices, and as there are fewer slices in a stage, finishers have no more
+ * states to fold for each key.
  */
 template <int kDim, int kTiles, bool kTensor, DType kCode = DType::kF32>
 struct Shape {
   static constexpr bool kCoded = isCode(kCode);
   using Rows = std::conditional_t<kCoded, CodeRows<kDim>, SliceRows<kDim, kTensor>>;
   static constexpr float kWeightShift = kCoded ? KeyScales::kShift : NoScales::kShift;
-  static constexpr int kWarps = kDim <= 128 || kTensor ? 4 : 2;  // slices in a stage
+  /** Slices in a stage. */
+  static constexpr int kWarps = kTiles == 1 && (kDim <= 128 || kTensor) ? 4 : 2;
   static constexpr int kFinishers = AttentionScratchLayout::kFinishers;
-  static constexpr int kHalves = kTiles == 4 ? 2 : 1, kWarpTiles = kTiles / kHalves, kAdders = kWarps * kHalves;
+  static constexpr int kAdders = kWarps * kTiles;
   static constexpr int kThreads = (kAdders + kFinishers + 2) * 32;
   static constexpr int kSliceBytes = 2 * Rows::kBytes, kScalesAt = kWarps * kSliceBytes;
   static constexpr int kSliceScaleBytes = 2 * kSliceKeys * static_cast<int>(sizeof(float));
   static constexpr int kStageBytes = kScalesAt + (kCoded ? 1024 : 0);  // swizzled rows start at a multiple of 1024
-  /** The state of a slice's warps on its way to the finishers. */
+  /** The states of a slice's warps on their way to the finishers. */
   static constexpr int kStateBytes = (kDim / 16 + 1) * kTiles * 32 * 16;
   static constexpr int kUnits = 3;  // dealt, and not done
   static constexpr int kQueryBytes = kTiles * 8 * (kDim * 2 + 16);  // rows padded
-  static constexpr int kTableBytes = kNearSequences * 12 + kUnits * static_cast<int>(sizeof(Dealt)) + 256;
+  static constexpr int kBarrierBytes = 384, kMostStages = 16;
+  static constexpr int kTableBytes = kNearSequences * 12 + kUnits * static_cast<int>(sizeof(Dealt)) + kBarrierBytes;
   static constexpr int kFree = ((kTensor ? 227 : 163) << 10) - 1024 - kTableBytes - kUnits * kQueryBytes;
   static constexpr int stages(int states) {
-    int fit = (kFree - states * kWarps * kStateBytes) / kStageBytes;
-    return fit < 8 ? fit : 8;
+    int fit = (kFree - states * kWarps * kStateBytes) / kStageBytes, most = kMostStages / (kWarps / 2);
+    return fit < most ? fit : most;
   }
   static constexpr int kStates = stages(2) >= 4 ? 2 : 1;
   static constexpr int kStages = stages(kStates);
@@ -50,7 +53,7 @@ struct Shape {
   static constexpr int kStatesAt = kStages * kStageBytes, kQueryAt = kStatesAt + kStates * kWarps * kStateBytes;
   static constexpr int kUnitsAt = kQueryAt + kUnits * kQueryBytes;
   static constexpr int kNearAt = kUnitsAt + kUnits * static_cast<int>(sizeof(Dealt));
-  static constexpr int kBarriersAt = kUnitsAt + kTableBytes - 256;
+  static constexpr int kBarriersAt = kUnitsAt + kTableBytes - kBarrierBytes;
   static_assert(kNearAt + kNearSequences * 12 <= kBarriersAt);
   static constexpr int kBytes = kUnitsAt + kTableBytes + 1024;  // swizzled rows start at a multiple of 1024
 };
@@ -61,11 +64,11 @@ struct Barriers {
   uint32_t first;
   __device__ __forceinline__ explicit Barriers(uint32_t shared) : first(shared + Shape::kBarriersAt) {}
   __device__ __forceinline__ uint32_t full(int stage) const { return first + stage * 8; }
-  __device__ __forceinline__ uint32_t empty(int stage) const { return first + 64 + stage * 8; }
-  __device__ __forceinline__ uint32_t stateFull(int state) const { return first + 128 + state * 8; }
-  __device__ __forceinline__ uint32_t stateFree(int state) const { return first + 144 + state * 8; }
-  __device__ __forceinline__ uint32_t unitFull(int unit) const { return first + 160 + unit * 8; }
-  __device__ __forceinline__ uint32_t unitFree(int unit) const { return first + 192 + unit * 8; }
+  __device__ __forceinline__ uint32_t empty(int stage) const { return first + 128 + stage * 8; }
+  __device__ __forceinline__ uint32_t stateFull(int state) const { return first + 256 + state * 8; }
+  __device__ __forceinline__ uint32_t stateFree(int state) const { return first + 272 + state * 8; }
+  __device__ __forceinline__ uint32_t unitFull(int unit) const { return first + 288 + unit * 8; }
+  __device__ __forceinline__ uint32_t unitFree(int unit) const { return first + 320 + unit * 8; }
 
   /** By one thread. `copiers`: arrivals that fill a stage. */
   __device__ __forceinline__ void init(int copiers) const {
@@ -90,8 +93,10 @@ template <int kPlaces>
 struct Turn {
   int at = 0;
   uint32_t parity = 0;
-  __device__ __forceinline__ void advance(int places = 1) {
-    for (at += places; at >= kPlaces; at -= kPlaces) parity ^= 1;
+  __device__ __forceinline__ void advance() {
+    if (++at < kPlaces) return;
+    at = 0;
+    parity ^= 1;
   }
 };
 
@@ -134,8 +139,9 @@ struct CopySource {
   static __device__ __forceinline__ void prepare(const CUtensorMap*) {}
   /** A stage of which the first `count` slices are fetched next; after the last of them comes `finish`. */
   static __device__ __forceinline__ void begin(uint32_t, int) {}
-  static __device__ __forceinline__ void fetch(const Arguments& a, const CUtensorMap*, uint32_t to, uint32_t, int block,
-                                               int head, int row, Visible visible) {
+  /** Of all lanes. */
+  static __device__ __forceinline__ void fetch(const Arguments& a, uint32_t to, int block, int head, int row,
+                                               Visible visible) {
     const uint16_t* from = static_cast<const uint16_t*>(a.cache.data) + block * a.cache.blockStride +
                            head * a.cache.headStride + row * kDim;
     copyRows(to, from + a.cache.keyStart, visible);
@@ -169,9 +175,9 @@ struct TensorSource {
   static __device__ __forceinline__ void begin(uint32_t barrier, int count) {
     if (threadIdx.x % 32 == 0) ptx::arriveExpecting(barrier, count * Shape::kSliceBytes);
   }
+  /** Of a lane for its own slice. */
   static __device__ __forceinline__ void fetch(const Arguments& a, const CUtensorMap* map, uint32_t to,
-                                               uint32_t barrier, int block, int head, int row, Visible) {
-    if (threadIdx.x % 32 != 0) return;
+                                               uint32_t barrier, int block, int head, int row) {
     ptx::loadTile(to, map, barrier, 0, head * a.cache.blockSize + row, 0, block * a.planes + a.layer * 2);
   }
   static __device__ __forceinline__ void finish(uint32_t) {}

@@ -45,6 +45,7 @@ struct Arguments {
   int32_t capacity;
   int32_t layer;
   int32_t planes;      // of keys or values in a block: 2 · layers
+  int32_t tailHalves = 3, tailShift = 4, unitsEach = 2;  // EXPERIMENT
 };
 
 /** log2 of a chunk's slices: short contexts are cut finely, so that one fills the card; long ones into 256. */
@@ -155,13 +156,13 @@ class Deal {
     const int allQuads = items * __shfl_sync(0xffffffffu, quads = scanOverWarp(quads), 31);
     const int allItems = items * __shfl_sync(0xffffffffu, whole = scanOverWarp(whole), 31);
     const int blocks = static_cast<int>(gridDim.x);
-    const bool byChunk = allChunks <= min(a.capacity, kUnitsEach * blocks);
+    const bool byChunk = allChunks <= min(a.capacity, a.unitsEach * blocks);
     const bool byQuad = allQuads <= a.capacity;
     unitChunks_ = byChunk ? 1 : byQuad ? kQuad : kWhole;
     units_ = byChunk ? allChunks : byQuad ? allQuads : allItems;
     through_ = items * (byChunk ? chunks : byQuad ? quads : whole);
     tail_ = a.batch.sequences;
-    if (byQuad && !byChunk) cutTail(quads, allQuads / items - ceilDivide(kTailHalves * blocks, 2 * items));
+    if (byQuad && !byChunk) cutTail(quads, allQuads / items - ceilDivide(a.tailHalves * blocks, 2 * items));
   }
 
   __device__ __forceinline__ int units() const { return units_; }
@@ -202,7 +203,7 @@ class Deal {
     int before = __shfl_up_sync(0xffffffffu, quads, 1), tail = a_.batch.sequences;
     if (from == 0) before = 0;
     for (int sequence = from; sequence < end && tail == a_.batch.sequences; ++sequence) {
-      if (before >= first && chunkShift(keysOf(sequence).slices) >= kTailShift) tail = sequence;
+      if (before >= first && chunkShift(keysOf(sequence).slices) >= a_.tailShift) tail = sequence;
       before += unitsIn(sequence);
     }
 #pragma unroll

@@ -5,14 +5,17 @@
 
 namespace octavo::cuda::split {
 
-/** Writes dims of query rows `row` and row + 1: where the two halves of a sixteen lie is the source's matter. */
+/**
+ * Writes dims of query rows `row` and row + 1: where the two halves of a sixteen lie is the source's matter. Zeros are
+ * written as +0, for those of pieces have no sign of their own (split_pieces.cuh).
+ */
 template <DType kType, bool kFew>
 __device__ __forceinline__ void storeRows(const Arguments& a, const Unit& unit, int row, int dim, float4 values,
                                           float scale0, float scale1) {
   uint16_t* to = static_cast<uint16_t*>(a.out.data) + dim;
   const int count = unit.share * unit.tokens;
-  uint32_t first = packPair<kType>(values.x * scale0, values.y * scale1);
-  uint32_t second = packPair<kType>(values.z * scale0, values.w * scale1);
+  uint32_t first = packPair<kType>(fmaf(values.x, scale0, 0.0f), fmaf(values.y, scale1, 0.0f));
+  uint32_t second = packPair<kType>(fmaf(values.z, scale0, 0.0f), fmaf(values.w, scale1, 0.0f));
   if (row < count) {
     uint16_t* at = to + rowStart<kFew>(a.out, unit, row);
     at[0] = static_cast<uint16_t>(first);
@@ -37,8 +40,8 @@ __device__ __forceinline__ void storeNeighbours(const Arguments& a, const Unit& 
     const uint32_t pair = isBf16 ? packBf16(low, high) : packF16(low, high);
     *reinterpret_cast<uint32_t*>(to + rowStart<kFew>(a.out, unit, at)) = pair;
   };
-  store(row, values.x * scale0, values.z * scale0);
-  store(row + 1, values.y * scale1, values.w * scale1);
+  store(row, fmaf(values.x, scale0, 0.0f), fmaf(values.z, scale0, 0.0f));
+  store(row + 1, fmaf(values.y, scale1, 0.0f), fmaf(values.w, scale1, 0.0f));
 }
 
 /** How a row of an item ends. */
@@ -68,14 +71,13 @@ struct Share {
   /** Folds a tile of the states of all warps, in their order. `states`: of warp 0, at this lane. */
   template <int kTiles>
   __device__ __forceinline__ void collect(const float4* states, int tile) {
-    constexpr int kState = (kSixteens + 1) * kTiles * 32, kTogether = Shape::kWarpTiles;
-    states += tile / kTogether * (kSixteens + 1) * kTogether * 32;
-    tile %= kTogether;
+    constexpr int kTile = (kSixteens + 1) * 32, kState = kTile * kTiles;
+    states += tile * kTile;
     float4 heads[kWarps];
     float weight[kWarps][2], most[2] = {-INFINITY, -INFINITY};
 #pragma unroll
     for (int w = 0; w < kWarps; ++w) {
-      heads[w] = states[w * kState + tile * 32];
+      heads[w] = states[w * kState];
       most[0] = fmaxf(most[0], heads[w].x);
       most[1] = fmaxf(most[1], heads[w].y);
     }
@@ -96,7 +98,7 @@ struct Share {
       if (!has(i)) continue;
 #pragma unroll
       for (int w = 0; w < kWarps; ++w) {
-        addScaled(values[i], states[w * kState + (kTogether + sixteen(i) * kTogether + tile) * 32], weight[w]);
+        addScaled(values[i], states[w * kState + (1 + sixteen(i)) * 32], weight[w]);
       }
     }
   }
