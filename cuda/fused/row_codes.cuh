@@ -9,7 +9,7 @@
 #include <cfloat>
 
 #include "cuda/fused/row_weights.cuh"
-#include "cuda/ptx/code_pairs.cuh"
+#include "cuda/ptx/numbers.cuh"
 
 namespace octavo::cuda::rows {
 
@@ -85,10 +85,10 @@ class InputCodes {
 
   /** Eight numbers of a chunk. Twice as many registers would hold them all from one pass over a row to the next. */
   __device__ __forceinline__ static void unpack(float (&values)[kChunk], uint4 chunk, bool isBf16 = kIsBf16) {
-    ptx::hideOrigin(chunk.x);
-    ptx::hideOrigin(chunk.y);
-    ptx::hideOrigin(chunk.z);
-    ptx::hideOrigin(chunk.w);
+    ptx::keep(chunk.x);
+    ptx::keep(chunk.y);
+    ptx::keep(chunk.z);
+    ptx::keep(chunk.w);
     unpackChunk(values, chunk, isBf16);
   }
 
@@ -320,13 +320,13 @@ class CodeRows {
   /** 32 columns. Columns may come in any order that is the same on both sides: the codes of a word's halves. */
   __device__ __forceinline__ static void multiplyCodes(float (&sums)[4], const uint32_t (&left)[4], uint32_t x,
                                                        uint32_t y) {
-    uint32_t low[4], high[4], xLow, xHigh, yLow, yHigh;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) ptx::e4m3Pairs(left[i], low[i], high[i]);
-    ptx::e4m3Pairs(x, xLow, xHigh);
-    ptx::e4m3Pairs(y, yLow, yHigh);
-    ptx::multiplyAdd<DType::kF16>(sums, low, xLow, yLow);
-    ptx::multiplyAdd<DType::kF16>(sums, high, xHigh, yHigh);
+    for (int half = 0; half < 32; half += 16) {
+      uint32_t numbers[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) numbers[i] = ptx::e4m3Pair(left[i] >> half);
+      ptx::multiplyAdd<DType::kF16>(sums, numbers, ptx::e4m3Pair(x >> half), ptx::e4m3Pair(y >> half));
+    }
   }
 
   const Arguments& a_;
