@@ -67,8 +67,10 @@ __device__ __forceinline__ void multiplyTiles(const Arguments& a, uint8_t* share
     int piece = 0;
 #pragma unroll 1
     for (; piece + kTogether <= a.pieces; piece += kTogether) multiplySlots<kTogether>(weights, sums, from, piece);
+    if constexpr (kTogether > 1) {
 #pragma unroll 1
-    for (; piece < a.pieces; ++piece) multiplySlots<1>(weights, sums, from, piece);
+      for (; piece < a.pieces; ++piece) multiplySlots<1>(weights, sums, from, piece);
+    }
     end.template leave<Weights::kSeparates>(sums, turn);
     meetWorkers();
     end.finish(turn);
