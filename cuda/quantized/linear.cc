@@ -60,11 +60,20 @@ TileProducts tileProductsFor(const QuantizedMatrix& weight) {
   return kProducts[static_cast<int>(weight.codeType) - static_cast<int>(CodeType::kU2)];
 }
 
+/** Null where launchFewCodes, or another, multiplies the tiles. */
+NarrowProduct* narrowProductFor(const Matrix& x, const QuantizedMatrix& weight, const DeviceTraits& traits) {
+  if (traits.architecture < 90 || x.rows > kFewTileRows || x.columns % QuantizedMatrix::kTileColumns != 0) return nullptr;
+  if (weight.codeType == CodeType::kU3) return launchNarrowCodesU3;
+  if (weight.codeType == CodeType::kU4) return launchNarrowCodesU4;
+  return nullptr;
+}
+
 /** False where no kernel multiplies tiles: many rows of x on cards before Hopper, and x of other forms. */
 bool multiplyTiles(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
                    const DeviceTraits& traits, cudaStream_t stream) {
   if (!canMeetTiles(x, weight)) return false;
-  if (x.rows <= kFewTileRows) tileProductsFor(weight).few(out, x, weight, bias, {}, traits, stream);
+  if (NarrowProduct* const narrow = narrowProductFor(x, weight, traits)) narrow(out, x, weight, bias, traits, stream);
+  else if (x.rows <= kFewTileRows) tileProductsFor(weight).few(out, x, weight, bias, {}, traits, stream);
   else if (traits.architecture < 90) return false;
   else tileProductsFor(weight).wide(out, x, weight, bias, traits.multiprocessors, stream);
   return true;
