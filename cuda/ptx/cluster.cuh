@@ -31,10 +31,6 @@ __device__ __forceinline__ void syncCluster() {
 #endif
 }
 
-/** The halves of syncCluster, for threads that have other work between them. Every thread, each once. */
-__device__ __forceinline__ void arriveCluster() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
-__device__ __forceinline__ void awaitCluster() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
-
 /** Where `address` of this block's shared memory lies in block `rank`. */
 __device__ __forceinline__ uint32_t addressIn(uint32_t address, uint32_t rank) {
   uint32_t remote;

@@ -10,9 +10,11 @@
 #pragma once
 
 #include "cuda/ptx/cluster.cuh"
+#include "cuda/ptx/cluster_halves.cuh"
 #include "cuda/ptx/mbarrier.cuh"
 #include "cuda/ptx/named_barriers.cuh"
 #include "cuda/ptx/wgmma_left.cuh"
+#include "cuda/quantized/few_codes_plan.h"
 #include "cuda/quantized/narrow_codes_feed.cuh"
 #include "cuda/quantized/strip_scales.cuh"
 
@@ -105,11 +107,11 @@ __device__ __forceinline__ void placeNarrow(const float (&sums)[Shape::kSums], c
 /** This block's part of the outputs of a pass: the sums of all blocks and teams, in order. */
 template <typename Shape>
 __device__ __forceinline__ void storeNarrow(const NarrowCodesArguments& a, const NarrowCodesShare<Shape>& share,
-                                            int unit, uint32_t memory) {
-  int all = static_cast<int>(a.x.rows) * Shape::kRows;
+                                            const NarrowCodesPass& pass, uint32_t memory) {
+  int all = pass.rows * Shape::kRows;
   int first = static_cast<int>(threadIdx.x) + share.rank * Shape::kConsumers;
   for (int i = first; i < all; i += share.ranks * Shape::kConsumers) {
-    int token = i / Shape::kRows, row = i % Shape::kRows, column = unit * Shape::kRows + row;
+    int token = i / Shape::kRows, row = i % Shape::kRows, column = pass.column + row;
     if (column >= a.out.columns) continue;
     uint32_t from = memory + (token * Shape::kSumStride + row) * 4;
     float sum = 0;
@@ -120,7 +122,7 @@ __device__ __forceinline__ void storeNarrow(const NarrowCodesArguments& a, const
       }
     }
     if (a.bias.data) sum += loadFloat(a.bias.data, a.bias.dtype, column);
-    storeFloat(a.out.data, a.out.dtype, token * a.out.stride + column, sum);
+    storeFloat(a.out.data, a.out.dtype, (pass.row + token) * a.out.stride + column, sum);
   }
 }
 
@@ -135,14 +137,13 @@ __device__ __forceinline__ void tellCluster(uint32_t barrier, const NarrowCodesS
   else ptx::arriveRemoteUnordered(there);
 }
 
-/** Every block has a unit at least: see planNarrowCodes. */
 template <typename Shape, int kSpan, bool kZeros>
 __device__ __forceinline__ void consumeNarrow(const NarrowCodesArguments& a, const NarrowCodesShare<Shape>& share,
                                               const NarrowCodesShared<Shape>& shared) {
   const NarrowCodesLane<Shape> lane;
   NarrowCodesSlot<Shape> slot;
   uint32_t parity = 0;
-  ptx::waitForPredecessors();  // whose output this one may be
+  if constexpr (!Shape::kGrouped) ptx::waitForPredecessors();  // whose output this one may be
   for (int unit = share.first; unit < share.units; unit += share.step, parity ^= 1) {
     float sums[Shape::kSums] = {};
     for (int stage = share.begin; stage < share.end; ++stage, slot.advance()) {
@@ -155,10 +156,11 @@ __device__ __forceinline__ void consumeNarrow(const NarrowCodesArguments& a, con
     placeNarrow<Shape>(sums, lane, shared.sums);
     tellCluster<Shape, true>(shared.placed, share);
     ptx::waitRemote(shared.placed, parity);
-    storeNarrow<Shape>(a, share, unit, shared.sums);
+    storeNarrow<Shape>(a, share, share.pass(unit), shared.sums);
     tellCluster<Shape, false>(shared.taken, share);
   }
-  ptx::waitRemote(shared.taken, parity ^ 1);  // others read this block's sums
+  if (share.first < share.units) ptx::waitRemote(shared.taken, parity ^ 1);  // others read this block's sums
+  else if (share.ranks > 1) ptx::awaitCluster();
 }
 
 template <typename Shape>
@@ -166,10 +168,15 @@ __global__ void __launch_bounds__(Shape::kThreads, 1) narrowCodesKernel(const __
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ uint8_t bytes[];
   const NarrowCodesShared<Shape> shared(bytes);
-  const NarrowCodesShare<Shape> share(a);
   ptx::letSuccessorsBegin();
-  if (threadIdx.x == 0) shared.initBarriers(share.ranks);
-  __syncthreads();
+  if (threadIdx.x == Shape::kConsumers) shared.initBarriers(static_cast<int>(ptx::clusterSize()));
+  if constexpr (Shape::kGrouped) {
+    ptx::waitForPredecessors();
+    listNarrowExperts<Shape>(shared.table, a);
+  } else {
+    __syncthreads();
+  }
+  const NarrowCodesShare<Shape> share(a, shared.table);
   if (share.ranks > 1) ptx::arriveCluster();
   if (threadIdx.x >= Shape::kConsumers) {
     produceNarrow<Shape>(a, share, shared);
@@ -190,7 +197,8 @@ void launchNarrowShape(NarrowCodesArguments a, const DeviceTraits& traits, cudaS
   a.xMap = slabMapOf(a.x, Shape::kTokens, Shape::kDepth);
   a.units = static_cast<int32_t>(ceilDivide(a.out.columns, Shape::kRows));
   a.stages = static_cast<int32_t>(ceilDivide(a.x.columns, Shape::kDepth * kTileColumns));
-  const NarrowCodesPlan plan = planNarrowCodes(a.units, a.stages, traits.multiprocessors);
+  const int64_t weights = Shape::kGrouped ? std::min<int64_t>(a.experts.count, a.x.rows) : 1;
+  const NarrowCodesPlan plan = planNarrowCodes(weights * a.units, a.stages, traits.multiprocessors);
   allowSharedMemory<kKernel>(Shape::kSharedBytes);
   const dim3 blocks(static_cast<unsigned>(plan.clusters * plan.ranks));
   launchEarly(kKernel, {blocks, dim3(Shape::kThreads), Shape::kSharedBytes, stream, static_cast<unsigned>(plan.ranks)},
@@ -200,15 +208,21 @@ void launchNarrowShape(NarrowCodesArguments a, const DeviceTraits& traits, cudaS
 /** Of one width of codes; see launchNarrowCodes. */
 template <int kBits>
 void launchNarrowCodesOf(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
-                         const DeviceTraits& traits, cudaStream_t stream) {
-  const NarrowCodesArguments a = narrowCodesArgumentsOf(out, x, weight, bias);
-  const auto run = [&]<DType kType>() {
-    if (x.rows <= 8) launchNarrowShape<NarrowCodesShape<kBits, kType, 8>>(a, traits, stream);
-    else if (x.rows <= 16) launchNarrowShape<NarrowCodesShape<kBits, kType, 16>>(a, traits, stream);
-    else launchNarrowShape<NarrowCodesShape<kBits, kType, 32>>(a, traits, stream);
+                         const ExpertRows& experts, const DeviceTraits& traits, cudaStream_t stream) {
+  const NarrowCodesArguments a = narrowCodesArgumentsOf(out, x, weight, bias, experts);
+  const int64_t rows = fewCodesRowsOf(x, experts);
+  const auto run = [&]<DType kType, bool kGrouped>() {
+    if (rows <= 8) launchNarrowShape<NarrowCodesShape<kBits, kType, 8, kGrouped>>(a, traits, stream);
+    else if (rows <= 16) launchNarrowShape<NarrowCodesShape<kBits, kType, 16, kGrouped>>(a, traits, stream);
+    else launchNarrowShape<NarrowCodesShape<kBits, kType, 32, kGrouped>>(a, traits, stream);
   };
-  if (x.dtype == DType::kBF16) run.template operator()<DType::kBF16>();
-  else run.template operator()<DType::kF16>();
+  if (experts.count > 0) {
+    if (x.dtype == DType::kBF16) run.template operator()<DType::kBF16, true>();
+    else run.template operator()<DType::kF16, true>();
+  } else {
+    if (x.dtype == DType::kBF16) run.template operator()<DType::kBF16, false>();
+    else run.template operator()<DType::kF16, false>();
+  }
 }
 
 }  // namespace octavo::cuda

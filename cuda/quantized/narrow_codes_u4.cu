@@ -4,8 +4,8 @@
 namespace octavo::cuda {
 
 void launchNarrowCodesU4(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
-                         const DeviceTraits& traits, cudaStream_t stream) {
-  launchNarrowCodesOf<4>(out, x, weight, bias, traits, stream);
+                         const ExpertRows& experts, const DeviceTraits& traits, cudaStream_t stream) {
+  launchNarrowCodesOf<4>(out, x, weight, bias, experts, traits, stream);
 }
 
 }  // namespace octavo::cuda

@@ -29,13 +29,8 @@ FewProduct launchFewCodesU2, launchFewCodesU3, launchFewCodesU4, launchFewCodesU
  */
 TileProduct launchBulkCodesU3, launchBulkCodesU4;
 
-/**
- * Up to kFewTileRows rows of columns that are a multiple of kTileColumns (sm_90a). Starts before the kernel that makes x
- * has ended, and waits for it.
- */
-using NarrowProduct = void(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
-                           const DeviceTraits& traits, cudaStream_t stream);
-NarrowProduct launchNarrowCodesU3, launchNarrowCodesU4;
+/** The same of columns that are a multiple of kTileColumns, experts' N one of kTileRows (sm_90a). */
+FewProduct launchNarrowCodesU3, launchNarrowCodesU4;
 
 /** Any number of rows (sm_90a); the numbers of the weight are rounded to x's dtype. */
 TileProduct launchWideCodesU2, launchWideCodesU3, launchWideCodesU4, launchWideCodesU8;
