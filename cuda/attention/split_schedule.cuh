@@ -22,8 +22,6 @@ constexpr int kGroup = 16;        // chunks
 constexpr int kMostTokens = 8;    // query tokens of a sequence that decodes
 constexpr int kWhole = 1 << 30;   // chunks in a unit that is a whole item
 constexpr int kUnitsEach = 2;     // chunks are units of their own as long as there are no more of them a block
-constexpr int kTailHalves = 3;    // half quads that a block takes of the last sequences, dealt by chunks
-constexpr int kTailShift = 4;     // where their chunks are long enough to be dealt in their time: log2 of their slices
 constexpr int kNearSequences = 512;  // whose lengths a block keeps at hand
 
 struct Arguments {
@@ -45,7 +43,6 @@ struct Arguments {
   int32_t capacity;
   int32_t layer;
   int32_t planes;      // of keys or values in a block: 2 · layers
-  int32_t tailHalves = 3, tailShift = 4, unitsEach = 2;  // EXPERIMENT
 };
 
 /** log2 of a chunk's slices: short contexts are cut finely, so that one fills the card; long ones into 256. */
@@ -156,13 +153,11 @@ class Deal {
     const int allQuads = items * __shfl_sync(0xffffffffu, quads = scanOverWarp(quads), 31);
     const int allItems = items * __shfl_sync(0xffffffffu, whole = scanOverWarp(whole), 31);
     const int blocks = static_cast<int>(gridDim.x);
-    const bool byChunk = allChunks <= min(a.capacity, a.unitsEach * blocks);
+    const bool byChunk = allChunks <= min(a.capacity, kUnitsEach * blocks);
     const bool byQuad = allQuads <= a.capacity;
     unitChunks_ = byChunk ? 1 : byQuad ? kQuad : kWhole;
     units_ = byChunk ? allChunks : byQuad ? allQuads : allItems;
     through_ = items * (byChunk ? chunks : byQuad ? quads : whole);
-    tail_ = a.batch.sequences;
-    if (byQuad && !byChunk) cutTail(quads, allQuads / items - ceilDivide(a.tailHalves * blocks, 2 * items));
   }
 
   __device__ __forceinline__ int units() const { return units_; }
@@ -190,35 +185,9 @@ class Deal {
   }
 
  private:
-  /** Chunks in a unit of the sequence. */
-  __device__ __forceinline__ int unitChunks(int sequence) const { return sequence >= tail_ ? 1 : unitChunks_; }
   /** Units of one item of the sequence. */
   __device__ __forceinline__ int unitsIn(int sequence) const {
-    return unitsOf(keysOf(sequence).slices, unitChunks(sequence));
-  }
-
-  /** Sequences that begin at quad `first` or later are dealt by chunks. `quads`: up to this lane's last sequence. */
-  __device__ __forceinline__ void cutTail(int quads, int first) {
-    const int from = static_cast<int>(threadIdx.x % 32) * perLane_, end = min(from + perLane_, a_.batch.sequences);
-    int before = __shfl_up_sync(0xffffffffu, quads, 1), tail = a_.batch.sequences;
-    if (from == 0) before = 0;
-    for (int sequence = from; sequence < end && tail == a_.batch.sequences; ++sequence) {
-      if (before >= first && chunkShift(keysOf(sequence).slices) >= a_.tailShift) tail = sequence;
-      before += unitsIn(sequence);
-    }
-#pragma unroll
-    for (int offset = 16; offset > 0; offset >>= 1) tail = min(tail, __shfl_xor_sync(0xffffffffu, tail, offset));
-    tail_ = tail;
-    int units = 0;
-    for (int sequence = from; sequence < end; ++sequence) units += unitsIn(sequence);
-    units = scanOverWarp(units) * itemsOf(a_);
-    const int all = __shfl_sync(0xffffffffu, units, 31);
-    if (all > a_.capacity) {
-      tail_ = a_.batch.sequences;
-      return;
-    }
-    units_ = all;
-    through_ = units;
+    return unitsOf(keysOf(sequence).slices, unitChunks_);
   }
 
   __device__ __forceinline__ Keys<kFew> keysOf(int sequence) const {
@@ -229,7 +198,7 @@ class Deal {
     const int items = itemsOf(a_), index = inSequence / items, item = inSequence - index * items;
     const int kvHead = a_.shares == 1 ? item : item / a_.shares, share = (item - kvHead * a_.shares) * a_.headShare;
     Unit unit;
-    const int shift = chunkShift(keys.slices), together = unitChunks(sequence);
+    const int shift = chunkShift(keys.slices), together = unitChunks_;
     unit.chunk = 1 << shift;
     unit.chunks = (keys.slices + unit.chunk - 1) >> shift;
     unit.isWhole = together == kWhole;
@@ -258,7 +227,6 @@ class Deal {
   Stand* const near_;
   const int perLane_;
   int unitChunks_, units_;
-  int tail_;     // the first sequence that is dealt by chunks although others are not
   int through_;  // units of the sequences up to this lane's last
 };
 

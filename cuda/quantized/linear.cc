@@ -10,6 +10,7 @@ namespace octavo::cuda {
 
 namespace {
 
+constexpr int64_t kLeastNarrowRows = 9;  // of x: fewer are multiplied as 16, for nothing
 constexpr int64_t kFewRows = 16;  // up to here codes in rows are read as they are, beyond they become numbers first
 
 void requireScratch(const LinearScratch& scratch, const LinearScratchLayout& layout) {
@@ -65,7 +66,10 @@ FewProduct* fewProductFor(const Matrix& out, const Matrix& x, const QuantizedMat
                           const DeviceTraits& traits) {
   const bool isOfTiles = x.columns % QuantizedMatrix::kTileColumns == 0 &&
                          (experts.count == 0 || out.columns % QuantizedMatrix::kTileRows == 0);
-  if (traits.architecture >= 90 && isOfTiles) {
+  // Where a matrix has fewer tiles its K is read by more blocks of the other kernel.
+  const bool fillsCard = 3 * (out.columns / QuantizedMatrix::kTileRows) >= 2 * traits.multiprocessors;
+  const bool isNarrow = experts.count > 0 || (x.rows >= kLeastNarrowRows && fillsCard);
+  if (traits.architecture >= 90 && isOfTiles && isNarrow) {
     if (weight.codeType == CodeType::kU3) return launchNarrowCodesU3;
     if (weight.codeType == CodeType::kU4) return launchNarrowCodesU4;
   }
