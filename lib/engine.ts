@@ -21,6 +21,7 @@ import { Session } from './session.js'
 import { sessionInfo, type SessionInfo } from './session-info.js'
 import { buildLeaks, buildSnapshot } from './trace/build.js'
 import type { LeakReport, MemorySnapshot } from './trace/snapshot.js'
+import { tuningReport, type TuningReport } from './tuning.js'
 import type { Tokenizer } from './text/types.js'
 
 /** Options of `engine.memory`. */
@@ -318,6 +319,24 @@ export class Engine {
   graphs(): GraphReport {
     this.#state.assertOpen()
     return graphReport(this.#state.native.graphs())
+  }
+
+  /**
+   * What the load measured of the model's products (option `tune`), and what it found in the file. Throws
+   * OCTAVO_DISPOSED.
+   *
+   * @example
+   * ```ts
+   * import { Engine } from 'octavo'
+   * await using engine = await Engine.load(undefined, { tune: { seconds: 2 } })
+   * const { seconds, entries, unfinished } = engine.tuning()
+   * for (const { rows, columns, depth, plan, source } of entries) console.log(rows, columns, depth, plan, source)
+   * console.log(seconds, unfinished)
+   * ```
+   */
+  tuning(): TuningReport {
+    this.#state.assertOpen()
+    return tuningReport(this.#state.native.tuning())
   }
 
   /**

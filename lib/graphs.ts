@@ -23,6 +23,8 @@ export interface GraphReport {
   buckets: GraphBucket[]
   /** Steps of decodes alone, since the load, for which there was no graph. */
   fallbacks: number
+  /** Of the host, since the load, for the steps that were replayed: graphs, kernels and copies. */
+  launches: number
   /** Milliseconds that the load took to record them. */
   captureMs: number
 }

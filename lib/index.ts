@@ -24,6 +24,8 @@ export type {
   MemoryOptions,
 } from './options/engine-options.js'
 export type { PrefixCacheOptions } from './options/prefix-options.js'
+export type { TuneOptions } from './options/tune-options.js'
+export type { TilePlan, TunedProduct, TuningReport } from './tuning.js'
 export type {
   HeartbeatOptions,
   QuotaOptions,

@@ -22,6 +22,7 @@ import { onAbort } from './runtime/abort.js'
 import { EngineState } from './runtime/engine-state.js'
 import { RequestTable } from './runtime/request-table.js'
 import { loadText } from './text/index.js'
+import { keepTuning, tuneOptions } from './tune.js'
 
 /** The folder of the model that ships with the package. */
 export const embeddedModel = join(__dirname, '..', 'models', 'stories260k')
@@ -66,8 +67,8 @@ function nativeOptions(settings: EngineSettings, totalBytes: () => number): Nati
     eviction,
     admission,
     ...(targetInterTokenMs !== null && { targetInterTokenMs }),
-    overlap,
-    graphs,
+    ...(overlap !== null && { overlap }),
+    ...(graphs !== null && { graphs }),
     ...(prefix !== null && { prefix }),
     memoryLimit: limitBytes(settings.limit, totalBytes),
     kvBytes: settings.kvBytes ?? 0,
@@ -148,16 +149,20 @@ export async function loadEngine(folder: string, settings: EngineSettings): Prom
   }).catch((error: unknown) => {
     throw signal?.aborted ? signal.reason : error
   })
-  signal?.throwIfAborted()
   const requests = new RequestTable()
   const addon = loadNative()
+  const { device, tune } = settings
+  const tuned = tune === null ? null : await tuneOptions(addon, device, tune)
+  signal?.throwIfAborted()
   let load: Omit<NativeLoad, 'onProgress'>
   try {
     load = { ...nativeLoad(addon, checkpoint, settings), onEvents: requests.dispatch }
   } catch (error) {
     throw fromNative(error)
   }
+  if (tuned !== null) load.options.tune = tuned
   const native = await loadWeights(load, addon, settings)
+  if (tune !== null) await keepTuning(addon, native, tune)
   return new EngineState({ native, requests, model: describeModel(checkpoint, text), text })
 }
 

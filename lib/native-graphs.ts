@@ -5,5 +5,6 @@ export interface NativeGraphs {
   enabled: boolean
   buckets: { sequences: number; nodes: number; bytes: number; replays: number; problem: string }[]
   fallbacks: number
+  launches: number
   captureMs: number
 }

@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { NativeGraphs } from './native-graphs.js'
+import type { NativeTuneOptions, NativeTuning } from './native-tuning.js'
 import type { NativeAudit } from './audit.js'
 import type { HostMemory } from './host.js'
 import { checkAddon, notFound } from './native-check.js'
@@ -160,6 +161,8 @@ export interface NativeEngineOptions {
   prefix?: NativePrefixOptions
   overlap?: boolean
   graphs?: boolean
+  /** absent: nothing is measured */
+  tune?: NativeTuneOptions
   memoryLimit: number
   kvBytes: number
   trace?: NativeTraceOptions
@@ -365,6 +368,7 @@ export interface NativeEngine {
   /** Moves KV blocks together between steps and gives free pages back; settles when that is done. */
   compact(): Promise<void>
   graphs(): NativeGraphs
+  tuning(): NativeTuning
   submit(session: number, request: NativeRequest): number
   cancel(request: number): void
   grant(request: number, tokens: number): void

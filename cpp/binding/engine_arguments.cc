@@ -8,6 +8,7 @@
 #include "binding/model_arguments.h"
 #include "binding/prefix_values.h"
 #include "binding/session_values.h"
+#include "binding/tuning_values.h"
 
 namespace octavo {
 
@@ -86,6 +87,7 @@ EngineOptions readOptions(const Fields& options) {
     read.targetInterToken = static_cast<int64_t>(options.number("targetInterTokenMs", 0, 3.6e6) * 1e6);
   }
   if (options.has("graphs")) read.graphs = options.flag("graphs");
+  if (options.has("tune")) read.tuning = readTuning(options.fields("tune"));
   if (options.has("overlap")) read.overlap = options.flag("overlap");
   if (options.has("prefix")) read.prefix = readPrefix(options.fields("prefix"));
   if (options.has("kvDType")) read.kvDType = options.dtype("kvDType");

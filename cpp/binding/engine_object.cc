@@ -11,6 +11,7 @@
 #include "binding/plan_results.h"
 #include "binding/session_values.h"
 #include "binding/trace_values.h"
+#include "binding/tuning_values.h"
 
 namespace octavo {
 
@@ -125,6 +126,10 @@ Napi::Value graphs(EngineHandle& handle, const Napi::CallbackInfo& info) {
   return makeGraphs(info.Env(), handle.engine().graphs());
 }
 
+Napi::Value tuning(EngineHandle& handle, const Napi::CallbackInfo& info) {
+  return makeTuning(info.Env(), handle.engine().tuning());
+}
+
 Napi::Value setTraceLevel(EngineHandle& handle, const Napi::CallbackInfo& info) {
   handle.engine().setTraceLevel(readTraceLevel(info[0]));
   return info.Env().Undefined();
@@ -195,6 +200,7 @@ Napi::Function defineEngineClass(Napi::Env env) {
       method("compact", call<compact>),             method("submit", call<submit>),
       method("cancel", call<cancel>),               method("grant", call<grant>),
       method("graphs", call<graphs>),               method("report", call<report>),
+      method("tuning", call<tuning>),
       method("plan", call<plan>),                   method("check", call<check>),
       method("audit", call<audit>),                 method("pollHost", call<pollHost>),
       method("snapshot", call<snapshot>),           method("setTraceLevel", call<setTraceLevel>),

@@ -107,6 +107,7 @@ Napi::Object makeGraphs(Napi::Env env, const GraphReport& report) {
   made.Set("enabled", report.enabled);
   made.Set("buckets", buckets);
   made.Set("fallbacks", static_cast<double>(report.fallbacks));
+  made.Set("launches", static_cast<double>(report.launches));
   made.Set("captureMs", static_cast<double>(report.captureNanoseconds) / 1e6);
   return made;
 }

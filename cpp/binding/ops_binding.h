@@ -28,6 +28,7 @@ Napi::Value callAdd(Napi::Env env, const OpCall& call);
 Napi::Value callHeadNorm(Napi::Env env, const OpCall& call);
 Napi::Value callLinear(Napi::Env env, const OpCall& call);
 Napi::Value callQuantizedLinear(Napi::Env env, const OpCall& call);
+Napi::Value callFusedLinear(Napi::Env env, const OpCall& call);
 Napi::Value callGroupedLinear(Napi::Env env, const OpCall& call);
 Napi::Value callDequantize(Napi::Env env, const OpCall& call);
 Napi::Value callRepack(Napi::Env env, const OpCall& call);
@@ -41,6 +42,9 @@ Napi::Value callLatentWrite(Napi::Env env, const OpCall& call);
 Napi::Value callLatentRead(Napi::Env env, const OpCall& call);
 Napi::Value callLatentAttention(Napi::Env env, const OpCall& call);
 Napi::Value callExpandedAttention(Napi::Env env, const OpCall& call);
+Napi::Value callLinearTiles(Napi::Env env, const OpCall& call);
+Napi::Value callTuneLinear(Napi::Env env, const OpCall& call);
+Napi::Value callKeepTuned(Napi::Env env, const OpCall& call);
 Napi::Value callSwiglu(Napi::Env env, const OpCall& call);
 Napi::Value callSample(Napi::Env env, const OpCall& call);
 

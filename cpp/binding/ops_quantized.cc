@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "binding/ops_binding.h"
 #include "binding/ops_upload.h"
+#include "binding/ops_weights.h"
 
 namespace octavo {
 
@@ -14,49 +15,6 @@ constexpr int64_t kMostCount = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMostStored = int64_t{1} << 28;  // rows, columns of a stored tensor: products stay below 63 bits
 
 int64_t ceilDivide(int64_t value, int64_t divisor) { return (value + divisor - 1) / divisor; }
-
-ActivationQuantization readActivations(const OpCall& call, const Fields& given, CodeType codes) {
-  ActivationQuantization read;
-  read.scaling = parseActivationScaling(given.text("scaling").c_str());
-  if (read.scaling == ActivationScaling::kGroup) {
-    read.group = static_cast<int32_t>(given.integer("group", 1, kMostCount));
-  }
-  if (read.scaling == ActivationScaling::kStatic) {
-    constexpr double kLeast = std::numeric_limits<float>::min(), kLargest = std::numeric_limits<float>::max();
-    read.inputScale = static_cast<float>(given.number("inputScale", kLeast, kLargest));
-  }
-  const bool hasCodes = codes == CodeType::kI8 || codes == CodeType::kE4M3;
-  if (read.scaling == ActivationScaling::kNone || hasCodes) return read;
-  throw Error(ErrorCode::kInvalidArgument, call.fields().path() + ": activations cannot become " +
-                                               codeTypeName(codes) + " codes: expected a weight of i8 or e4m3");
-}
-
-/** A JavaScript weight was checked when it was uploaded; here are what its buffers hold. */
-QuantizedMatrix readWeight(const OpCall& call) {
-  const Fields given = call.fields().fields("weight");
-  QuantizedMatrix weight;
-  weight.codeType = parseCodeType(given.text("codeType").c_str());
-  weight.rows = given.integer("rows", 1, kMostCount);
-  weight.columns = given.integer("columns", 1, kMostCount);
-  weight.codeStride = QuantizedMatrix::strideOf(weight.codeType, weight.columns);
-  weight.groupRows = static_cast<int32_t>(given.integer("groupRows", 1, kMostCount));
-  weight.groupColumns = static_cast<int32_t>(given.integer("groupColumns", 1, kMostCount));
-  weight.groups = ceilDivide(weight.columns, weight.groupColumns);
-  weight.scaleType = given.floatDType("scaleType");
-  const int64_t rows = QuantizedMatrix::paddedRows(weight.codeType, weight.rows);
-  const int64_t scales = ceilDivide(rows, weight.groupRows) * weight.groups;
-  weight.order = given.has("isArranged") && given.flag("isArranged") ? CodeOrder::kTiles : CodeOrder::kRows;
-  weight.codes = call.bytes(given, "codes", rows * weight.codeStride);
-  weight.scales = call.bytes(given, "scales", scales * static_cast<int64_t>(dtypeBytes(weight.scaleType)));
-  if (given.has("zeros")) weight.zeros = static_cast<const uint8_t*>(call.bytes(given, "zeros", scales));
-  if (given.has("groupIndex")) {
-    weight.groupIndex = static_cast<const int32_t*>(call.bytes(given, "groupIndex", weight.columns * 4));
-  }
-  if (given.has("activations")) {
-    weight.activations = readActivations(call, given.fields("activations"), weight.codeType);
-  }
-  return weight;
-}
 
 RepackKind readKind(const OpCall& call) {
   constexpr std::pair<const char*, RepackKind> kKinds[] = {
@@ -123,25 +81,21 @@ void requireExpertRows(const OpCall& call, const std::vector<int32_t>& first, co
 
 Napi::Value callQuantizedLinear(Napi::Env env, const OpCall& call) {
   const Matrix out = call.matrix("out"), x = call.matrix("x");
-  const QuantizedMatrix weight = readWeight(call);
+  const QuantizedMatrix weight = readWeight(call, "weight");
   const Vector bias = call.vector("bias", true);
   call.requireEqual("out.rows", out.rows, "x.rows", x.rows);
   call.requireEqual("out.columns", out.columns, "weight.rows", weight.rows);
   call.requireEqual("x.columns", x.columns, "weight.columns", weight.columns);
   if (bias.data) call.requireEqual("bias.size", bias.size, "weight.rows", weight.rows);
   Upload upload(call.device());
-  LinearScratch scratch;
-  if (!call.device().device().sharesHostMemory()) {
-    const LinearScratchLayout layout(x.dtype, x.rows, weight.rows, weight.columns, weight.activations.scaling);
-    scratch = {upload.results<char>(layout.bytes), layout.bytes};
-  }
+  const LinearScratch scratch = takeScratch(call, upload, x, weight, weight.rows);
   call.ops().linear(out, x, weight, bias, scratch, call.stream());
   return env.Undefined();
 }
 
 Napi::Value callGroupedLinear(Napi::Env env, const OpCall& call) {
   const Matrix out = call.matrix("out"), x = call.matrix("x");
-  const QuantizedMatrix weight = readWeight(call);
+  const QuantizedMatrix weight = readWeight(call, "weight");
   const std::vector<int32_t> first = call.fields().int32s("first"), rows = call.fields().int32s("rows");
   const auto count = static_cast<int64_t>(first.size());
   call.requireEqual("rows.length", static_cast<int64_t>(rows.size()), "first.length", count);
@@ -152,11 +106,7 @@ Napi::Value callGroupedLinear(Napi::Env env, const OpCall& call) {
                     ceilDivide(out.columns, weight.groupRows) * weight.groupRows);
   requireExpertRows(call, first, rows, x.rows);
   Upload upload(call.device());
-  LinearScratch scratch;
-  if (!call.device().device().sharesHostMemory()) {
-    const LinearScratchLayout layout(x.dtype, x.rows, out.columns, weight.columns, weight.activations.scaling);
-    scratch = {upload.results<char>(layout.bytes), layout.bytes};
-  }
+  const LinearScratch scratch = takeScratch(call, upload, x, weight, out.columns);
   const int32_t most = rows.empty() ? 0 : *std::max_element(rows.begin(), rows.end());
   const ExpertRows experts{static_cast<int32_t>(count), upload.copy(first), upload.copy(rows), most};
   call.ops().groupedLinear(out, x, weight, experts, scratch, call.stream());
@@ -165,7 +115,7 @@ Napi::Value callGroupedLinear(Napi::Env env, const OpCall& call) {
 
 Napi::Value callDequantize(Napi::Env env, const OpCall& call) {
   const Matrix out = call.matrix("out");
-  const QuantizedMatrix weight = readWeight(call);
+  const QuantizedMatrix weight = readWeight(call, "weight");
   call.requireEqual("out.rows", out.rows, "weight.rows", weight.rows);
   call.requireEqual("out.columns", out.columns, "weight.columns", weight.columns);
   call.ops().dequantize(out, weight, call.stream());
@@ -173,7 +123,7 @@ Napi::Value callDequantize(Napi::Env env, const OpCall& call) {
 }
 
 Napi::Value callArrange(Napi::Env env, const OpCall& call) {
-  QuantizedMatrix weight = readWeight(call);
+  QuantizedMatrix weight = readWeight(call, "weight");
   if (call.device().device().sharesHostMemory()) return Napi::Boolean::New(env, false);
   Upload upload(call.device());
   const size_t bytes = LinearScratchLayout::arrangeBytes(weight.rows, weight.columns);

@@ -21,21 +21,39 @@ int32_t largestBucket(const BatchLimits& limits) {
   return std::min({limits.maxSequences, limits.maxTokens, limits.maxLogitRows});
 }
 
-/** One token of every sequence, and the logits of each. */
-bool isDecode(const Batch& batch) {
-  return batch.maxQueryLength == 1 && batch.logitRows.size() == batch.contextLength.size();
+/** One token of every sequence, and the next one sampled of each. */
+bool isDecode(const Batch& batch, const StepSampler& sampler) {
+  const size_t sequences = batch.contextLength.size();
+  return batch.maxQueryLength == 1 && batch.logitRows.size() == sequences &&
+         static_cast<size_t>(sampler.rows()) == sequences;
 }
 
 }  // namespace
 
-DecodeGraphs::DecodeGraphs(Device& device, Decoder& decoder, const BatchLimits& limits)
-    : device_(device), decoder_(decoder), sizes_(graphBuckets(largestBucket(limits))), buckets_(sizes_.size()) {}
+DecodeGraphs::DecodeGraphs(DeviceAllocator& allocator, Decoder& decoder, StepSampler& sampler,
+                           const BatchLimits& limits, int64_t historyEntries)
+    : device_(allocator.device()),
+      decoder_(decoder),
+      sampler_(sampler),
+      input_(allocator, limits, historyEntries),
+      overlaps_(limits.stepsAtOnce > 1),
+      sizes_(graphBuckets(largestBucket(limits))),
+      buckets_(sizes_.size()) {}
 
-void DecodeGraphs::capture(const KvCacheView& cache, Stream& stream, const int32_t* sampled, int32_t failing) {
+void DecodeGraphs::record(int32_t sequences, const KvCacheView& cache, Stream& stream) {
+  Ops& ops = device_.ops();
+  input_.fetch(ops, stream);
+  const int32_t* const sampled = overlaps_ ? sampler_.deviceTokens() : nullptr;
+  const Matrix logits = decoder_.decode(input_.batch(sequences), sequences, cache, stream, sampled);
+  sampler_.record(input_.arguments(sequences), logits, overlaps_, stream);
+  input_.store(ops, sampler_.deviceTokens(), StepSampler::resultBytes(sequences), stream);
+}
+
+void DecodeGraphs::capture(const KvCacheView& cache, Stream& stream, int32_t failing) {
   const auto began = std::chrono::steady_clock::now();
   for (size_t index = sizes_.size(); index-- > 0;) {
     captureOne(index, stream, [&, index] {
-      buckets_[index].logits = decoder_.decode(sizes_[index], cache, stream, sampled);
+      record(sizes_[index], cache, stream);
       if (sizes_[index] == failing) stream.synchronize();
     });
   }
@@ -58,8 +76,8 @@ void DecodeGraphs::captureOne(size_t index, Stream& stream, const std::function<
   bucket.bytes = bucket.graph ? after - std::min(after, before) : 0;
 }
 
-std::optional<Matrix> DecodeGraphs::replay(Batch& batch, Stream& stream) {
-  if (!isDecode(batch)) return std::nullopt;
+std::optional<StepSampler::Results> DecodeGraphs::replay(Batch& batch, Stream& stream) {
+  if (!isDecode(batch, sampler_)) return std::nullopt;
   const size_t index = bucketFor(sizes_, static_cast<int64_t>(batch.contextLength.size()));
   if (index == sizes_.size() || !buckets_[index].graph) {
     ++fallbacks_;
@@ -67,16 +85,19 @@ std::optional<Matrix> DecodeGraphs::replay(Batch& batch, Stream& stream) {
   }
   Bucket& bucket = buckets_[index];
   batch.padTo(sizes_[index]);
-  decoder_.upload(batch, stream);
+  input_.fill(decoder_, batch, sizes_[index], sampler_);
   bucket.graph->launch(stream);
+  input_.passTurn();
+  ++launches_;
   ++bucket.replays;
-  return bucket.logits;
+  return StepSampler::Results::of(input_.results(), sizes_[index], kMaxTopLogprobs);
 }
 
 GraphReport DecodeGraphs::report() const {
   GraphReport report;
   report.enabled = true;
   report.fallbacks = fallbacks_;
+  report.launches = launches_;
   report.captureNanoseconds = captureNanoseconds_;
   for (size_t index = 0; index < sizes_.size(); ++index) {
     const Bucket& bucket = buckets_[index];

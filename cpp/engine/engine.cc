@@ -126,6 +126,7 @@ void Engine::check() const {
   if (!state_->violation.empty()) throw Error(ErrorCode::kInternal, state_->violation);
   state_->requireOpen();
   state_->checkAll();
+  state_->allocator->device().ops().checkTuned();
 }
 
 void Engine::dispose() {
@@ -187,6 +188,7 @@ void Engine::State::finish(Request& request, FinishReason reason, const Error* e
   const std::vector<RequestId> samples = std::move(request.samples);
   if (hadSession) scheduler->remove(request);
   std::erase(timed, &request);
+  leaveSteps(request);
   const RequestId id = request.id;
   const SessionId holder = request.session;
   requests.erase(id);

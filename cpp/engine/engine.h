@@ -11,10 +11,11 @@
 
 #include "base/clock.h"
 #include "engine/batch_sizer.h"
-#include "engine/decode_graphs.h"
+#include "engine/graph_report.h"
 #include "engine/events.h"
 #include "engine/session_options.h"
 #include "engine/step_times.h"
+#include "engine/tuning.h"
 #include "kv/block_pool.h"
 #include "kv/prefix_cache.h"
 #include "memory/allocator.h"
@@ -61,9 +62,10 @@ struct EngineOptions {
   Admission admission = Admission::kGuaranteed;
   int64_t targetInterToken = 0;   // nanoseconds of a step in which somebody decodes; 0: as long as it takes
   PrefixOptions prefix;           // what is found of other sessions' KV, and kept of those that ended
-  bool overlap = false;           // a step is planned and launched while the one before it runs
-  bool graphs = false;            // steps of decodes alone are recorded before serving, and replayed
-  std::optional<DType> kvDType;   // absent: the activations'; on the CPU fp8_e4m3 and int8 too
+  std::optional<bool> overlap;    // a step is planned and launched while the one before it runs; absent: plan_shape.cc
+  std::optional<bool> graphs;     // steps of decodes alone are recorded before serving, and replayed; absent: there too
+  TuningOptions tuning;           // of dense products, measured before serving
+  std::optional<DType> kvDType;   // absent: the activations'; fp8_e4m3 and int8 too
   size_t memoryLimit = 0;         // bytes the device may hold for us, everything included
   size_t kvBytes = 0;             // 0: what the limit leaves, at most maxSequences · context; on the CPU also at
                                   // most 1 GiB and a quarter of the limit
@@ -249,6 +251,8 @@ class Engine {
   EngineReport report() const;
   /** What was recorded of decode steps, and what it is used for. Throws kDisposed. */
   GraphReport graphs() const;
+  /** What was measured of dense products when it was loaded; fixed since. Throws kDisposed. */
+  TuningReport tuning() const;
   EngineSnapshot snapshot();
   /** Throws kInvalidArgument, kOutOfMemory, and kIoFailed when the spill file cannot be made. */
   void setTraceLevel(int level);

@@ -40,6 +40,7 @@ struct Engine::State {
   std::function<void()> onEvents;
   std::shared_ptr<DeviceAllocator> allocator;
   MemoryPlan plan;
+  TuningReport tuning;
   size_t contextBytes = 0;  // the driver's own, measured when the kernels had run
   std::unique_ptr<Weights> weights;
   std::unique_ptr<KvCache> cache;
@@ -59,7 +60,8 @@ struct Engine::State {
   std::multimap<uint64_t, std::function<void()>> reusable;  // by fence: whom to tell when it has passed
   uint64_t step = 0;                  // last started
   uint64_t inFlight = 0;              // the last step launched, until it is done; 0: none
-  std::deque<StepPlan> flight;        // steps planned and not booked, in their order; the engine thread's
+  std::deque<StepPlan> flight;        // steps planned and not booked, in their order
+  StepPlan booking;                   // the step whose results are being booked, or were last
   bool changed = false;               // something the engine thread sleeps through otherwise
   bool stopping = false, disposed = false;
   PressureLevel pressure = PressureLevel::kNone;  // of the host's memory
@@ -91,7 +93,7 @@ struct Engine::State {
 
   // warm_up.cc
   void takeStepMemory();
-  void measureContext(const WeightManifest& manifest);
+  void measureContext(const WeightManifest& manifest, const std::atomic<bool>& cancelled);
   void warmUp();
   void warmUpStep(const Session& session, int32_t start, int32_t count, bool greedy);
 
@@ -113,7 +115,7 @@ struct Engine::State {
   void moveBlocks(const std::vector<BlockMove>& moves);
   StepPlan planStep();
   void sizeBatch();
-  void timeStep(const StepPlan& booked);
+  void timeStep();
   void failEach(const std::vector<RequestId>& requests, const Error& error);
   void settle();
   void failAll(const Error& error);
@@ -122,10 +124,11 @@ struct Engine::State {
   void sleep(std::unique_lock<std::mutex>& lock);
 
   // step_booking.cc: the engine thread
-  StepPlan bookStep();
+  void bookStep();
   void bookSequence(Request& request, const PlannedSequence& planned, int32_t row);
   void bookTokens(Request& request, const PlannedSequence& planned);
   void accept(Request& request, int32_t row);
+  void leaveSteps(const Request& request);
 
   // life_cycle.cc
   void expire();

@@ -79,7 +79,7 @@ void Engine::State::open(std::shared_ptr<Device> device, const WeightManifest& m
                                                     progress, cancelled, stream));
   setLimits(plan.items);
   takeStepMemory();
-  measureContext(manifest);
+  measureContext(manifest, cancelled);
 
   sessions = std::make_unique<SessionTable>(
       cache->pool(), *clock,

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "engine/graph_input.h"
 #include "engine/step_sampler.h"
 #include "memory/format_bytes.h"
 #include "model/activation_plan.h"
@@ -58,7 +59,8 @@ void setRoom(MemoryPlan& plan) {
 int64_t automaticBlocks(const ModelSpec& spec, const MemoryPlan& plan, size_t left) {
   const size_t blockBytes = plan.kvShape.blockBytes();
   const int32_t blockSize = plan.kvShape.blockSize;
-  const size_t historyBytes = static_cast<size_t>(blockSize) * sizeof(TokenCount);
+  const size_t histories = plan.batch.graphs ? 2 : 1;  // recorded steps have one of their own
+  const size_t historyBytes = histories * static_cast<size_t>(blockSize) * sizeof(TokenCount);
   const size_t usable = left > kRounding ? left - kRounding : 0;
   auto blocks = static_cast<int64_t>(usable / (blockBytes + historyBytes));
   blocks = std::min(blocks, static_cast<int64_t>(plan.batch.maxSequences) * plan.batch.maxBlocksPerSequence);
@@ -105,6 +107,10 @@ void addKvItems(MemoryPlan& plan, const ModelSpec& spec) {
   const size_t sampling = StepSampler::plannedBytes(plan.batch.maxSequences, plan.historyEntries);
   addItem(plan, Region::kGraph, "sampling", sampling);
   addItem(plan, Region::kPinned, "sampling", sampling * static_cast<size_t>(plan.batch.stepsAtOnce));
+  if (plan.batch.graphs) {
+    addItem(plan, Region::kGraph, "graphs.input", GraphInput::plannedBytes(plan.batch, plan.historyEntries));
+    addItem(plan, Region::kPinned, "graphs.images", GraphInput::pinnedBytes(plan.batch, plan.historyEntries));
+  }
   addItem(plan, Region::kKv, "kv", KvCache::plannedBytes(plan.kvShape, plan.kvBlocks));
 }
 
@@ -130,7 +136,8 @@ MemoryPlan planWeights(const PlanTarget& target, const ModelSpec& spec, const We
 
   addFixedItems(plan, spec, manifest);
   addLoadingItems(plan, spec, manifest);
-  const size_t fixed = plan.deviceBytes() + StepSampler::plannedBytes(plan.batch.maxSequences, 1);
+  size_t fixed = plan.deviceBytes() + StepSampler::plannedBytes(plan.batch.maxSequences, 1);
+  if (plan.batch.graphs) fixed += GraphInput::plannedBytes(plan.batch, 1);
   const size_t left = plan.roomBytes > fixed ? plan.roomBytes - fixed : 0;
   plan.kvBlocks = options.kvBytes > 0 ? askedBlocks(options, plan.kvShape.blockBytes())
                                       : automaticBlocks(spec, plan, left);

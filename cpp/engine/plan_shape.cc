@@ -13,6 +13,9 @@ constexpr int32_t kScoreRows = 256;            // logits of a scoring step: more
 // A cancel waits for the step in flight: a CPU takes seconds for these tokens of a model of billions, minutes for more.
 constexpr int32_t kCpuBatchTokens = 256;
 constexpr int32_t kCudaBatchTokens = 8192;
+// Where the caller does not say: whether a step is planned while one runs, and whether decodes are replayed.
+constexpr bool kCpuOverlap = false, kCpuGraphs = false;
+constexpr bool kCudaOverlap = true, kCudaGraphs = true;
 constexpr size_t kStagingBytes = 16 * kMiB;
 
 void requireOption(const char* name, int64_t value, int64_t low, int64_t high) {
@@ -41,14 +44,6 @@ void validateOptions(const EngineOptions& options) {
   if (options.kvDType && !isCode(*options.kvDType)) requireFloat("kvDType", options.kvDType);
 }
 
-/** Before memory is taken: a card would find out at the first step. */
-void requireKvKernels(bool onHost, const EngineOptions& options) {
-  if (onHost || !options.kvDType || !isCode(*options.kvDType)) return;
-  throw Error(ErrorCode::kKernelsUnavailable,
-              std::string("kv.dtype is ") + dtypeName(*options.kvDType) +
-                  "; this build has no CUDA kernels for a cache of codes: give fp32, bf16 or fp16, or load on the CPU");
-}
-
 /** The dtype most bytes of the checkpoint's matrices have. */
 DType matrixDType(const WeightManifest& manifest) {
   uint64_t bytes[3] = {};
@@ -67,8 +62,8 @@ BatchLimits batchLimits(bool onHost, const ModelSpec& spec, const EngineOptions&
   const int64_t most = static_cast<int64_t>(limits.maxSequences) * spec.contextLength;
   limits.maxTokens = static_cast<int32_t>(std::min<int64_t>(tokens, most));
   limits.maxBlocksPerSequence = (spec.contextLength + options.blockSize - 1) / options.blockSize;
-  limits.stepsAtOnce = options.overlap ? 2 : 1;
-  limits.graphs = options.graphs;
+  limits.stepsAtOnce = options.overlap.value_or(onHost ? kCpuOverlap : kCudaOverlap) ? 2 : 1;
+  limits.graphs = options.graphs.value_or(onHost ? kCpuGraphs : kCudaGraphs);
   limits.maxLogitRows = std::max(limits.maxSequences, std::min(limits.maxTokens, kScoreRows));
   return limits;
 }
@@ -91,7 +86,6 @@ KvCacheShape kvShapeOf(const ModelSpec& spec, DType dtype, int32_t blockSize) {
 PlanShape PlanShape::of(bool onHost, const ModelSpec& spec, const WeightManifest& manifest,
                         const EngineOptions& options) {
   validateOptions(options);
-  requireKvKernels(onHost, options);
   PlanShape shape;
   shape.keepFileDType = onHost && !options.dtype;
   shape.dtype = options.dtype ? *options.dtype : onHost ? DType::kF32 : matrixDType(manifest);

@@ -16,8 +16,8 @@ struct PlanShape {
   KvCacheShape kvShape;
 
   /**
-   * `onHost`: for the CPU device, whose defaults differ. Throws kInvalidArgument for options out of range,
-   * kUnsupportedModel for layers whose KV differs and kKernelsUnavailable for a KV dtype that the CPU alone has.
+   * `onHost`: for the CPU device, whose defaults differ. Throws kInvalidArgument for options out of range and
+   * kUnsupportedModel for layers whose KV differs.
    */
   static PlanShape of(bool onHost, const ModelSpec& spec, const WeightManifest& manifest,
                       const EngineOptions& options);

@@ -40,6 +40,12 @@ GraphReport Engine::graphs() const {
   return state_->runner->graphs();
 }
 
+TuningReport Engine::tuning() const {
+  const std::lock_guard lock(state_->mutex);
+  state_->requireOpen();
+  return state_->tuning;
+}
+
 EngineReport Engine::lockedReport() const {
   EngineReport report;
   report.lines = state_->allocator->ledger().lines();

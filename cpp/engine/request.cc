@@ -100,11 +100,6 @@ bool Request::hasPenalty() const {
   return sampling.repetitionPenalty != 1 || sampling.frequencyPenalty != 0 || sampling.presencePenalty != 0;
 }
 
-int64_t Request::samplingEntries() const {
-  const size_t seen = history ? history->counts().size() + (inFlight.outputs > 0 ? 1 : 0) : 0;
-  return static_cast<int64_t>(seen + spec.biases.size());
-}
-
 void Request::prepare(int32_t vocabulary) {
   if (hasPenalty() && !spec.score) history = std::make_unique<TokenHistory>(spec.prompt);
   if (!spec.score) return;

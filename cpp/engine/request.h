@@ -22,24 +22,26 @@ struct InFlight {
 };
 
 struct Request {
+  // Read in every step.
   RequestId id = 0;
-  SessionId session = 0;
-  Session* holder = nullptr;        // that session, from `Scheduler::enqueue` on
-  RequestSpec spec;
-  std::vector<RequestId> samples;   // that begin when its prompt is computed
-  RequestId awaits = 0;             // of such a one: the request with the prompt; in no queue until then
+  Session* holder = nullptr;        // that of `session`, from `Scheduler::enqueue` on
   Tenant* tenant = nullptr;         // of the queue that it was put into
   bool running = false;             // admitted; else it waits
   bool wasAdmitted = false;         // runs, or was parked since
-  int32_t missedSteps = 0;          // in a row: the sampler had no room for what its penalties read
-  int64_t promisedBlocks = 0;       // the most its session can hold while it runs
+  int32_t missedSteps = 0;          // in a row: no logit row was left, or no room for what its penalties read
   int32_t credits = 0;              // tokens it may still produce
+  InFlight inFlight;
+  std::vector<int32_t> output;
+  std::unique_ptr<TokenHistory> history;        // only when a penalty is set
+  std::vector<RequestId> samples;   // that begin when its prompt is computed
+  RequestSpec spec;
+
+  SessionId session = 0;
+  RequestId awaits = 0;             // of a sample: the request with the prompt; in no queue until then
+  int64_t promisedBlocks = 0;       // the most its session can hold while it runs
   int32_t preemptions = 0;          // times that it had to make room while it ran
   int32_t cachedTokens = 0;         // of the prompt, found in the session's KV at the first admission
-  std::vector<int32_t> output;
-  InFlight inFlight;
   int32_t scored = 0;               // of the prompt, with logits that are there: booked by the steps
-  std::unique_ptr<TokenHistory> history;        // only when a penalty is set
   // Score requests: [prompt, vocabulary]. Shared with the step in flight, which may outlive the request.
   std::shared_ptr<std::vector<float>> logits;
   RequestTimings timings;
@@ -68,7 +70,10 @@ struct Request {
   bool isAboutToFork() const { return !samples.empty() && inFlight.outputs > 0; }
   bool hasPenalty() const;
   /** Entries that the sampler holds of it: distinct tokens seen, and biases. */
-  int64_t samplingEntries() const;
+  int64_t samplingEntries() const {
+    const size_t seen = history ? history->counts().size() + (inFlight.outputs > 0 ? 1 : 0) : 0;
+    return static_cast<int64_t>(seen + spec.biases.size());
+  }
   /** Makes history and logits. Throws kOutOfMemory when the host has no room for the logits. */
   void prepare(int32_t vocabulary);
 };

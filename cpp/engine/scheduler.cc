@@ -9,22 +9,14 @@ namespace octavo {
 namespace {
 
 /** Tokens whose KV is there, or will be when the steps under way are done. */
-int32_t computed(const Request& request, const Session& session) {
-  return static_cast<int32_t>(session.tokens.size()) + request.inFlight.tokens;
+int32_t computed(const Request& request) {
+  return static_cast<int32_t>(request.holder->tokens.size()) + request.inFlight.tokens;
 }
 
-int32_t toCompute(const Request& request, const Session& session) {
-  return request.expectedLength() - computed(request, session);
-}
+int32_t toCompute(const Request& request) { return request.expectedLength() - computed(request); }
 
 /** One token to compute: such requests go first, so that a long prompt holds none of them up. */
-bool decodes(const Request& request, const Session& session) { return toCompute(request, session) == 1; }
-
-int32_t plannedTokens(const StepPlan& plan) {
-  int32_t tokens = 0;
-  for (const PlannedSequence& planned : plan.sequences) tokens += planned.count;
-  return tokens;
-}
+bool decodes(const Request& request) { return toCompute(request) == 1; }
 
 bool byLogits(const PlannedSequence& a, const PlannedSequence& b) { return a.logits < b.logits; }
 
@@ -37,12 +29,14 @@ Scheduler::Scheduler(SessionTable& sessions, SchedulerLimits limits)
       planner_(sessions.pool().total(), sessions.blockSize()) {}
 
 void Scheduler::enqueue(Request& request) {
+  tokens_ += request.length();
   request.holder = sessions_.find(request.session);
   waiting_.enqueue(request, request.holder->tenant);
   request.holder->request = request.id;
 }
 
 void Scheduler::remove(Request& request) {
+  tokens_ -= request.length();
   if (request.running) {
     running_.erase(std::find(running_.begin(), running_.end(), &request));
     promised_ -= request.promisedBlocks;
@@ -65,6 +59,7 @@ StepPlan Scheduler::plan(uint64_t step, uint64_t fence, int64_t now) {
   draft.logitRows = limits_.maxLogitRows;
   draft.samplingEntries = limits_.maxSamplingEntries;
   draft.fence = fence;
+  draft.plan.sequences.reserve(static_cast<size_t>(limits_.maxSequences));
   weighed_ = false;
   if (sessions_.pool().capacity() < sessions_.pool().total()) shed(draft);
   placeRunning(draft);
@@ -78,72 +73,65 @@ StepPlan Scheduler::plan(uint64_t step, uint64_t fence, int64_t now) {
 
 /** All decodes; then prompts, and those who begin after them, share what the batch may have beside these. */
 void Scheduler::placeRunning(Draft& draft) {
-  const std::vector<Request*> running = byPriority();
-  const auto placeThose = [&](bool decoding) {
-    for (Request* request : running) {
-      if (!request->running) continue;  // preempted by one before it
-      if (decodes(*request, *request->holder) == decoding) place(*request, draft);
-    }
-  };
-  placeThose(true);
-  const int32_t decoding = plannedTokens(draft.plan);
+  orderByPriority();
+  prompts_.clear();
+  for (Request* request : order_) {
+    if (!decodes(*request)) prompts_.push_back(request);
+    else if (request->running) place(*request, draft);  // else it was preempted by one before it
+  }
+  const int32_t decoding = draft.plan.tokens;
   draft.plan.decodes = decoding;
   if (decoding > 0) {
     const int32_t besides = std::max(size_.tokens - decoding, sessions_.blockSize());
     draft.tokens = std::min({draft.tokens, besides, size_.promptTokens});
   }
-  placeThose(false);
-  if (decoding > 0) draft.tokens = std::min(draft.tokens, std::max(0, size_.tokens - plannedTokens(draft.plan)));
-}
-
-int64_t Scheduler::tokens() const {
-  int64_t tokens = 0;
-  for (const Request* request : running_) tokens += request->length();
-  for (const Request* request : waiting_.all()) tokens += request->length();
-  return tokens;
+  for (Request* request : prompts_) {
+    if (request->running) place(*request, draft);
+  }
+  if (decoding > 0) draft.tokens = std::min(draft.tokens, std::max(0, size_.tokens - draft.plan.tokens));
 }
 
 int64_t Scheduler::decoding() const {
-  const auto has = [](const Request* request) { return decodes(*request, *request->holder); };
+  const auto has = [](const Request* request) { return decodes(*request); };
   return std::count_if(running_.begin(), running_.end(), has);
 }
 
-/** In running order but for priorities, and for those whom the sampler had no room for: who waits longest comes first. */
-std::vector<Request*> Scheduler::byPriority() const {
-  std::vector<Request*> running = running_;
+/** In running order but for priorities, and for those whom there was no room for: who waits longest comes first. */
+void Scheduler::orderByPriority() {
+  order_.assign(running_.begin(), running_.end());
   const auto isBefore = [](const Request* a, const Request* b) {
     if (a->spec.priority != b->spec.priority) return a->spec.priority > b->spec.priority;
     return a->missedSteps > b->missedSteps;
   };
-  if (!std::is_sorted(running.begin(), running.end(), isBefore)) {
-    std::stable_sort(running.begin(), running.end(), isBefore);
-  }
-  return running;
+  if (!std::is_sorted(order_.begin(), order_.end(), isBefore)) std::stable_sort(order_.begin(), order_.end(), isBefore);
 }
 
 void Scheduler::place(Request& request, Draft& draft) {
   if (request.isPaused() || request.isEnding() || request.isAboutToFork()) return;
-  const Session& session = *request.holder;
   PlannedSequence planned;
   planned.request = request.id;
-  planned.start = computed(request, session);
-  const int32_t remaining = toCompute(request, session);
+  planned.owner = &request;
+  planned.start = computed(request);
+  const int32_t remaining = request.expectedLength() - planned.start;
+  int64_t entries = 0;  // of the sampler
   planned.count = std::min(remaining, draft.tokens);
   if (request.spec.score) {
     planned.count = std::min(planned.count, draft.logitRows);
     planned.logits = LogitsWanted::kEvery;
   } else if (planned.count == remaining) {
-    const bool hasRoom = request.samplingEntries() <= draft.samplingEntries;
+    entries = request.samplingEntries();
+    const bool hasRoom = draft.logitRows > 0 && entries <= draft.samplingEntries;
     request.missedSteps = hasRoom ? 0 : request.missedSteps + 1;
-    if (draft.logitRows > 0 && hasRoom) planned.logits = LogitsWanted::kLast;
+    if (hasRoom) planned.logits = LogitsWanted::kLast;
     else --planned.count;  // all but the last token
   }
   if (planned.count <= 0 || !provide(request, static_cast<int64_t>(planned.start) + planned.count, draft)) return;
   draft.tokens -= planned.count;
+  draft.plan.tokens += planned.count;
   if (planned.logits == LogitsWanted::kEvery) draft.logitRows -= planned.count;
   if (planned.logits == LogitsWanted::kLast) {
     --draft.logitRows;
-    draft.samplingEntries -= request.samplingEntries();
+    draft.samplingEntries -= entries;
     ++draft.plan.sampled;
     FairQueue::charge(request, FairQueue::kOutputPrice);
   }
@@ -158,6 +146,7 @@ void Scheduler::unplace(const Request& request, Draft& draft) {
   });
   if (planned == sequences.end()) return;
   draft.tokens += planned->count;
+  draft.plan.tokens -= planned->count;
   if (planned->logits == LogitsWanted::kEvery) draft.logitRows += planned->count;
   if (planned->logits == LogitsWanted::kLast) {
     ++draft.logitRows;
@@ -170,8 +159,10 @@ void Scheduler::unplace(const Request& request, Draft& draft) {
 
 void Scheduler::check() const {
   waiting_.check();
-  int64_t promised = 0;
+  int64_t promised = 0, tokens = 0;
+  for (const Request* request : waiting_.all()) tokens += request->length();
   for (const Request* request : running_) {
+    tokens += request->length();
     promised += request->promisedBlocks;
     const Session* session = sessions_.find(request->session);
     const bool owned = session && session->request == request->id && session->running;
@@ -180,6 +171,10 @@ void Scheduler::check() const {
     throw Error(ErrorCode::kInternal, "request " + std::to_string(request->id) + " was promised " +
                                           std::to_string(request->promisedBlocks) + " blocks; its session " +
                                           std::to_string(request->session) + " holds " + std::to_string(held));
+  }
+  if (tokens != tokens_) {
+    throw Error(ErrorCode::kInternal, "requests have " + std::to_string(tokens) + " tokens, the scheduler counts " +
+                                          std::to_string(tokens_));
   }
   if (promised != promised_) {
     throw Error(ErrorCode::kInternal, "running requests were promised " + std::to_string(promised) +

@@ -1,6 +1,7 @@
 // Who runs in the next step. Pure: no device calls, no locks, no time but what it is given.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -25,7 +26,8 @@ struct SchedulerLimits {
 /**
  * One token budget a step: decodes first, in running order, then prefill chunks, the higher priority first, then
  * admission in the order of FairQueue, which nobody overtakes. Where the sampler has not room for what the penalties of
- * all read (those who share a prompt have all seen it), they take turns: who has missed the most steps comes first.
+ * all read (those who share a prompt have all seen it), or scores take the logit rows, they take turns: who has missed the
+ * most steps comes first.
  *
  * Guaranteed admission: a request starts only when the blocks that all running ones can come to hold, as far as each
  * gets a token a step, fit the pool; where some get their tokens later than that, whoever would take the last block
@@ -58,8 +60,10 @@ class Scheduler {
    */
   void setSize(const BatchSize& size) { size_ = size; }
   const BatchSize& size() const { return size_; }
-  /** Tokens of those that run and wait, prompt and output so far. O(requests). */
-  int64_t tokens() const;
+  /** An enqueued request has a token of output more. */
+  void countOutput() { ++tokens_; }
+  /** Tokens of those that run and wait, prompt and output so far. */
+  int64_t tokens() const { return tokens_; }
   /** Running requests that have all of their prompt. O(requests). */
   int64_t decoding() const;
 
@@ -80,13 +84,15 @@ class Scheduler {
     uint64_t fence = 0;
     bool preempted = false;
   };
-  std::vector<Request*> byPriority() const;
+  void orderByPriority();
   void placeRunning(Draft& draft);
   void place(Request& request, Draft& draft);
   void unplace(const Request& request, Draft& draft);
 
   // scheduler_admission.cc
   void admitWaiting(Draft& draft, int64_t now);
+  bool mayAdmit() const;
+  int32_t mostRunning() const { return std::min(limits_.maxSequences, size_.sequences); }
   bool fits(const Request& request);
   bool makeRoom(const Request& request, uint64_t fence);
   void admit(Request& request, uint64_t fence, int64_t now);
@@ -107,6 +113,8 @@ class Scheduler {
   FairQueue waiting_;
   std::vector<Request*> running_;  // in order of admission
   int64_t promised_ = 0;           // blocks, over running_
+  int64_t tokens_ = 0;             // of all, those that wait too
+  std::vector<Request*> order_, prompts_;  // of the step that is planned: all that run, and of them those that prefill
   bool admitting_ = true;
   BatchSize size_;
   DemandPlanner planner_;

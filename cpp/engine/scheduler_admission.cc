@@ -9,10 +9,12 @@ namespace {
 
 constexpr int64_t kWatermarkShare = 100;  // optimistic: one in so many blocks stays free for those that run
 
+bool mayPark(const Request* request) { return request->isPaused() && !request->isAboutToFork(); }
+
 }  // namespace
 
 void Scheduler::admitWaiting(Draft& draft, int64_t now) {
-  while (draft.tokens > 0) {
+  while (draft.tokens > 0 && mayAdmit()) {
     if (!admitting_ && (!draft.plan.sequences.empty() || draft.fence != 0)) return;
     Request* const request = waiting_.next();  // a paused one would hold up the others
     if (!request) return;
@@ -27,6 +29,13 @@ void Scheduler::admitWaiting(Draft& draft, int64_t now) {
   }
 }
 
+/** There is a place, or one that somebody can be parked from: else whoever is next need not be looked for. */
+bool Scheduler::mayAdmit() const {
+  if (waiting_.all().empty()) return false;
+  if (static_cast<int32_t>(running_.size()) < mostRunning()) return true;
+  return std::any_of(running_.begin(), running_.end(), mayPark);
+}
+
 bool Scheduler::isShort() const {
   const Request* const next = running_.empty() ? waiting_.next() : nullptr;
   return next && next->promisedBlocks > sessions_.pool().capacity();
@@ -34,7 +43,7 @@ bool Scheduler::isShort() const {
 
 bool Scheduler::fits(const Request& request) {
   const int64_t capacity = sessions_.pool().capacity();
-  if (static_cast<int32_t>(running_.size()) >= std::min(limits_.maxSequences, size_.sequences)) return false;
+  if (static_cast<int32_t>(running_.size()) >= mostRunning()) return false;
   if (request.promisedBlocks > capacity) return false;
   if (promised_ + request.promisedBlocks <= capacity) return true;
   if (limits_.admission == Admission::kOptimistic) {
@@ -63,7 +72,7 @@ bool Scheduler::makeRoom(const Request& request, uint64_t fence) {
 bool Scheduler::parkPaused(const Request& except, uint64_t fence) {
   for (size_t index = running_.size(); index-- > 0;) {
     Request& request = *running_[index];
-    if (!request.isPaused() || request.isAboutToFork() || &request == &except) continue;
+    if (!mayPark(&request) || &request == &except) continue;
     park(request, fence);
     return true;
   }

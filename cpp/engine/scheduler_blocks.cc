@@ -39,6 +39,7 @@ bool Scheduler::isSafe(const Request& request, int64_t blocks) {
 /** Makes the session of a running request cover so many tokens; false: not in this step. */
 bool Scheduler::provide(Request& request, int64_t tokens, Draft& draft) {
   Session& session = *request.holder;
+  if (sessions_.isCovered(session, tokens)) return true;
   BlockPool& pool = sessions_.pool();
   const auto missing = [&] { return sessions_.blocksToCover(session, tokens); };
   const int64_t expected = request.expectedLength();

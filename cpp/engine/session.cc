@@ -7,6 +7,7 @@ namespace octavo {
 SessionTable::SessionTable(BlockPool& pool, const Clock& clock, const SessionSettings& settings)
     : pool_(pool),
       settings_(settings),
+      shift_(std::countr_zero(static_cast<uint32_t>(settings.blockSize))),
       hasher_(settings.key),
       prefix_(pool, clock, settings.prefix),
       runningOn_(static_cast<size_t>(pool.total())) {}
@@ -75,7 +76,7 @@ void SessionTable::relocate(const std::vector<BlockMove>& moves) {
 
 void SessionTable::trim(Session& session, uint64_t fence) {
   const auto tokens = static_cast<int64_t>(session.tokens.size());
-  const auto full = static_cast<size_t>(tokens / settings_.blockSize);
+  const auto full = static_cast<size_t>(tokens >> shift_);
   if (session.chain.size() > full) session.chain.resize(full);
   shorten(session, static_cast<size_t>(blocksFor(tokens)), fence, PrefixCache::Leaving::kKeep);
   prefix_.enforceShare(fence);

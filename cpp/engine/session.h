@@ -1,6 +1,7 @@
 // Sessions and the KV they hold. Pure bookkeeping: no device calls, no locks (the engine's state lock guards it).
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -49,7 +50,7 @@ struct BlockViolation {
 
 /** What sessions stand on. */
 struct SessionSettings {
-  int32_t blockSize = 0;
+  int32_t blockSize = 0;         // a power of two
   EvictionPolicy eviction = EvictionPolicy::kPageAware;
   PrefixOptions prefix;
   PrefixHasher::Key key;         // of the blocks' hashes
@@ -91,6 +92,12 @@ class SessionTable {
    * when the pool has too few free. `expected`: positions that will be, as far as is known.
    */
   bool cover(Session& session, int64_t tokens, int64_t expected, uint64_t fence);
+  /** `cover` has nothing to do. Asked of every sequence in every step. */
+  bool isCovered(const Session& session, int64_t tokens) const {
+    if (tokens > static_cast<int64_t>(session.blocks.size()) << shift_) return false;
+    const BlockId block = partlyFilled(session);
+    return block < 0 || !prefix_.isKnown(block);
+  }
   /** The next token goes into a block that others hold too: a copy of it comes first. */
   bool mustCopy(const Session& session) const;
   /** Blocks that `cover` would take: those missing, and one for a copy. */
@@ -159,13 +166,17 @@ class SessionTable {
   void evict(const std::vector<Session*>& sessions, int64_t wanted, EvictionPolicy policy, uint64_t fence);
   void evict(const std::vector<Session*>& losing, const EvictionPlan& plan, uint64_t fence);
   int64_t notRunning() const { return pool_.owned() - runningBlocks_; }
-  int64_t blocksFor(int64_t tokens) const { return (tokens + settings_.blockSize - 1) / settings_.blockSize; }
+  int64_t blocksFor(int64_t tokens) const { return (tokens + settings_.blockSize - 1) >> shift_; }
   std::span<const int32_t> tokensOf(const std::vector<int32_t>& tokens, size_t block) const;
   std::vector<PrefixHash> chainOf(const Session& session, const std::vector<int32_t>& prompt, size_t blocks) const;
   size_t findMore(Session& session, const std::vector<int32_t>& prompt, size_t kept, size_t limit, uint64_t fence);
   void shorten(Session& session, size_t blocks, uint64_t fence, PrefixCache::Leaving leaving);
   /** The block that the next token goes into, when it holds tokens already; -1: there is none. */
-  BlockId partlyFilled(const Session& session) const;
+  BlockId partlyFilled(const Session& session) const {
+    const size_t index = session.tokens.size() >> shift_;
+    const bool isFull = index << shift_ == session.tokens.size();
+    return isFull || index >= session.blocks.size() ? -1 : session.blocks[index];
+  }
   bool makeWritable(Session& session, uint64_t fence);
   void countRunning(const Session& session, size_t firstBlock, int change);
   void replace(Session& session, size_t index, BlockId block);
@@ -177,6 +188,7 @@ class SessionTable {
 
   BlockPool& pool_;
   SessionSettings settings_;
+  int shift_;  // tokens to blocks
   PrefixHasher hasher_;
   PrefixCache prefix_;
   EvictionReport evicted_;

@@ -81,7 +81,7 @@ std::vector<BlockId> SessionTable::preview(const Session& session, const std::ve
 
 void SessionTable::publish(Session& session, uint64_t fence) {
   if (!prefix_.enabled()) return;
-  const size_t full = session.tokens.size() / static_cast<size_t>(settings_.blockSize);
+  const size_t full = session.tokens.size() >> shift_;
   while (session.chain.size() < full) {
     const size_t index = session.chain.size();
     const PrefixHash& before = index == 0 ? session.root : session.chain.back();
@@ -91,12 +91,6 @@ void SessionTable::publish(Session& session, uint64_t fence) {
     replace(session, index, block);
     session.chain.push_back(hash);
   }
-}
-
-BlockId SessionTable::partlyFilled(const Session& session) const {
-  const auto size = static_cast<size_t>(settings_.blockSize);
-  const size_t index = session.tokens.size() / size;
-  return session.tokens.size() % size == 0 || index >= session.blocks.size() ? -1 : session.blocks[index];
 }
 
 bool SessionTable::mustCopy(const Session& session) const {
@@ -112,7 +106,7 @@ bool SessionTable::makeWritable(Session& session, uint64_t fence) {
   std::vector<BlockId> near{block};
   if (!pool_.take(owner, 1, near)) return false;
   copies_.push_back({owner, block, near.back()});
-  replace(session, session.tokens.size() / static_cast<size_t>(settings_.blockSize), near.back());
+  replace(session, session.tokens.size() >> shift_, near.back());
   prefix_.leave(session.id, {&block, 1}, fence, PrefixCache::Leaving::kKeep);
   prefix_.countCopy();
   return true;

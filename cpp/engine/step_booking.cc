@@ -7,24 +7,34 @@
 namespace octavo {
 
 /** The first step is done on the device: its fence has passed, its tokens are the sessions' and the callers'. */
-StepPlan Engine::State::bookStep() {
-  StepPlan booked = std::move(flight.front());
+void Engine::State::bookStep() {
+  booking = std::move(flight.front());
   flight.pop_front();
   if (flight.empty()) inFlight = 0;
-  guarded([&] { cache->pool().passFence(booked.step); });
+  guarded([&] { cache->pool().passFence(booking.step); });
+  if (events.tokens.empty()) events.tokens.reserve(static_cast<size_t>(booking.sampled));
   int32_t row = 0;
-  for (const PlannedSequence& planned : booked.sequences) {
+  for (const PlannedSequence& planned : booking.sequences) {
     const int32_t ownRow = planned.logits == LogitsWanted::kLast ? row++ : -1;
-    const auto found = requests.find(planned.request);
-    if (found == requests.end()) continue;  // ended meanwhile: cancelled, or by a token of the step before
+    if (!planned.owner) continue;  // ended meanwhile: cancelled, or by a token of the step before
     try {
-      bookSequence(*found->second, planned, ownRow);
+      bookSequence(*planned.owner, planned, ownRow);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kInternal || !mend()) throw;
       failEach({planned.request}, error);  // if it has not ended by that
     }
   }
-  return booked;
+}
+
+/** A request ends: steps that have it book nothing of it. */
+void Engine::State::leaveSteps(const Request& request) {
+  const auto leave = [&request](StepPlan& step) {
+    for (PlannedSequence& planned : step.sequences) {
+      if (planned.owner == &request) planned.owner = nullptr;
+    }
+  };
+  for (StepPlan& step : flight) leave(step);
+  leave(booking);
 }
 
 void Engine::State::bookSequence(Request& request, const PlannedSequence& planned, int32_t row) {
@@ -61,18 +71,19 @@ void Engine::State::accept(Request& request, int32_t row) {
     finish(request, FinishReason::kFailed, &error);
     return;
   }
-  TokenEvent event;
+  const int32_t token = runner->sampled().token(row);
+  TokenEvent& event = events.tokens.emplace_back();
   event.request = request.id;
-  event.token = runner->sampled().token(row);
+  event.token = token;
   event.logprob = runner->sampled().logprob(row);
   if (request.spec.topLogprobs > 0) event.top = runner->sampled().top(row, request.spec.topLogprobs);
-  request.output.push_back(event.token);
+  request.output.push_back(token);
+  scheduler->countOutput();
   --request.credits;
-  if (request.history) request.history->addOutput(event.token);
+  if (request.history) request.history->addOutput(token);
   if (request.output.size() == 1) request.timings.firstToken = clock->now();
   const std::vector<int32_t>& stops = request.spec.stopTokens;
-  const bool stopped = std::find(stops.begin(), stops.end(), event.token) != stops.end();
-  events.tokens.push_back(std::move(event));
+  const bool stopped = std::find(stops.begin(), stops.end(), token) != stops.end();
   if (stopped) {
     // Of the next step, which was launched without knowing this, nothing is kept, and nothing is to be paid.
     FairQueue::charge(request, -FairQueue::kOutputPrice * request.inFlight.outputs);

@@ -33,15 +33,10 @@ Error outgrown(const BlockPool& pool) {
                                        "device, try again later, or ask for less"};
 }
 
-int32_t tokensOf(const StepPlan& plan) {
-  int32_t tokens = 0;
-  for (const PlannedSequence& planned : plan.sequences) tokens += planned.count;
-  return tokens;
-}
-
 void injectFaults(const EngineTesting& testing, uint64_t step, int32_t tokens, Clock& clock) {
-  auto* const fake = dynamic_cast<FakeClock*>(&clock);
-  if (fake) fake->advance((testing.fakeStepMicroseconds + int64_t{tokens} * testing.fakeTokenMicroseconds) * 1000);
+  const int64_t fakeTime = testing.fakeStepMicroseconds + int64_t{tokens} * testing.fakeTokenMicroseconds;
+  auto* const fake = fakeTime == 0 ? nullptr : dynamic_cast<FakeClock*>(&clock);
+  if (fake) fake->advance(fakeTime * 1000);
   const auto pause = std::chrono::microseconds(testing.stepMicroseconds);
   if (pause.count() > 0) std::this_thread::sleep_for(pause);
   if (testing.failStep == 0 || testing.failStep != step) return;
@@ -75,7 +70,10 @@ void Engine::State::loop() {
     times.lap(HostStage::kTell, ran.told);
     times.lap(HostStage::kWait, ran.done);
     try {
-      if (!ran.failed && waits) timeStep(bookStep());
+      if (!ran.failed && waits) {
+        bookStep();
+        timeStep();
+      }
     } catch (...) {
       ran.failed = currentError();
     }
@@ -93,9 +91,8 @@ void Engine::State::loop() {
 /** Scores are read from logits, which the next step overwrites; blocks are moved for callers between steps alone. */
 bool Engine::State::mayStart() const {
   if (failure) return false;
-  const auto scores = [](const PlannedSequence& planned) { return planned.logits == LogitsWanted::kEvery; };
-  return flight.empty() || (compactions.empty() && std::none_of(flight.back().sequences.begin(),
-                                                                flight.back().sequences.end(), scores));
+  if (flight.empty()) return true;
+  return compactions.empty() && flight.back().sequences.back().logits != LogitsWanted::kEvery;
 }
 
 /** Without the lock: the step that was planned last goes to the device, callers wake, the first step is waited for. */
@@ -116,7 +113,7 @@ Engine::State::RanSteps Engine::State::runSteps(bool launches, bool waits, const
   ran.told = clock->now();
   ran.done = guard([&] {
     if (!waits) return;
-    injectFaults(options.testing, flight.front().step, tokensOf(flight.front()), *clock);
+    injectFaults(options.testing, flight.front().step, flight.front().tokens, *clock);
     runner->wait();
   });
   return ran;
@@ -140,8 +137,7 @@ bool Engine::State::startStep() {
     }
     runner->begin();
     for (const PlannedSequence& planned : started.sequences) {
-      const Request& request = *requests.at(planned.request);
-      runner->add(planned, request, *request.holder);
+      runner->add(planned, *planned.owner, *planned.owner->holder);
     }
     runner->seal();
     times.lap(HostStage::kUpload, clock->now());
@@ -173,12 +169,12 @@ void Engine::State::sizeBatch() {
 }
 
 /** A step that was planned while another ran took the time since that one was booked. */
-void Engine::State::timeStep(const StepPlan& booked) {
+void Engine::State::timeStep() {
   const int64_t now = clock->now();
-  const int64_t took = now - std::max(booked.began, lastBooked);
-  if (booked.decodes > 0) {
-    sizer->stepped(tokensOf(booked), took);
-    if (pace) pace->stepped(tokensOf(booked) - booked.decodes, took);
+  const int64_t took = now - std::max(booking.began, lastBooked);
+  if (booking.decodes > 0) {
+    sizer->stepped(booking.tokens, took);
+    if (pace) pace->stepped(booking.tokens - booking.decodes, took);
   }
   lastBooked = now;
 }
@@ -187,7 +183,7 @@ void Engine::State::timeStep(const StepPlan& booked) {
 void Engine::State::markInFlight(const StepPlan& started) {
   int32_t row = 0;
   for (const PlannedSequence& planned : started.sequences) {
-    Request& request = *requests.at(planned.request);
+    Request& request = *planned.owner;
     request.holder->lastStep = started.step;
     request.inFlight.tokens += planned.count;
     if (planned.logits != LogitsWanted::kLast) continue;
@@ -211,13 +207,14 @@ StepPlan Engine::State::planStep() {
     const int64_t capacity = pool.capacity();
     StepPlan planned = scheduler->plan(step + 1, inFlight, clock->now());
     const bool shrank = pool.capacity() < capacity;
-    failEach(planned.refused, outgrown(pool));
     const bool mayWait = pool.inFlight() > 0 || inFlight > 0;
-    if (!shrank && planned.refused.empty() && !mayWait) {
+    const bool broken = !planned.starved.empty() && !shrank && planned.refused.empty() && !mayWait;
+    if (!planned.refused.empty()) failEach(planned.refused, outgrown(pool));
+    if (broken) {
       failEach(planned.starved, {ErrorCode::kInternal, "the KV blocks promised to this request were not there"});
     }
     // Those who ended may be in the plan, and after a loss of capacity others must be parked first.
-    const bool stands = planned.refused.empty() && mends == mendsBefore;
+    const bool stands = planned.refused.empty() && !broken && mends == mendsBefore;
     if (stands && !(shrank && planned.sequences.empty())) return planned;
   }
 }

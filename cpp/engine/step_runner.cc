@@ -26,7 +26,7 @@ StepRunner::StepRunner(DeviceAllocator& allocator, const ModelSpec& spec, const 
       sampler_(allocator, spec, plan.batch.maxSequences, plan.historyEntries, plan.batch.stepsAtOnce),
       staging_(allocator.allocate(Region::kPinned, plan.stagingBytes, kEngine, "scores")) {
   tokens_.reserve(static_cast<size_t>(limits_.maxTokens));
-  if (limits_.graphs) graphs_.emplace(device_, decoder_, limits_);
+  if (limits_.graphs) graphs_.emplace(allocator, decoder_, sampler_, limits_, plan.historyEntries);
   for (int32_t turn = 0; limits_.stepsAtOnce > 1 && turn < limits_.stepsAtOnce; ++turn) {
     done_.push_back(device_.createEvent());
   }
@@ -56,15 +56,26 @@ std::span<const int32_t> StepRunner::tokensOf(const PlannedSequence& planned, co
     throw Error(ErrorCode::kInternal, "a step of " + std::to_string(end) + " tokens, planned for " +
                                           std::to_string(limits_.maxTokens));
   }
-  for (int32_t index = 0; index < planned.count; ++index) {
-    const int32_t position = planned.start + index;
-    tokens_.push_back(position < request.length() ? request.token(position) : sampledAt(request.inFlight.row));
+  if (planned.start >= request.length()) {  // a decode ahead of its results
+    tokens_.resize(end, sampledAt(request.inFlight.row));
+    return {tokens_.data() + first, tokens_.data() + end};
   }
+  const auto stop = static_cast<size_t>(planned.start) + static_cast<size_t>(planned.count);
+  size_t from = static_cast<size_t>(planned.start);
+  const auto append = [&](const std::vector<int32_t>& tokens, size_t first) {
+    const size_t most = std::min(stop, first + tokens.size());
+    if (from >= most) return;
+    tokens_.insert(tokens_.end(), tokens.begin() + (from - first), tokens.begin() + (most - first));
+    from = most;
+  };
+  append(request.spec.prompt, 0);
+  append(request.output, request.spec.prompt.size());
+  for (; from < stop; ++from) tokens_.push_back(sampledAt(request.inFlight.row));
   return {tokens_.data() + first, tokens_.data() + end};
 }
 
 void StepRunner::seal() {
-  batch_ = Batch::build(sequences_, cache_.shape().blockSize, limits_);
+  batch_.rebuild(sequences_, cache_.shape().blockSize, limits_);
   sequences_.clear();  // they point at block tables, which are the sessions'
 }
 
@@ -86,27 +97,32 @@ void StepRunner::flushCopies() {
   copies_.clear();
 }
 
-void StepRunner::captureGraphs(int32_t failing) {
-  if (!graphs_) return;
-  const int32_t* const sampled = limits_.stepsAtOnce > 1 ? sampler_.deviceTokens() : nullptr;
-  graphs_->capture(cache_.view(), *stream_, sampled, failing);
+TuningReport StepRunner::tune(const TuningOptions& options, const std::atomic<bool>& cancelled) {
+  return tuneProducts(device_, decoder_.linearTrials(), options, cancelled, *stream_);
 }
 
-/** The logits of the sealed step, not computed yet. */
-Matrix StepRunner::forward() {
+void StepRunner::captureGraphs(int32_t failing) {
+  if (!graphs_) return;
+  graphs_->capture(cache_.view(), *stream_, failing);
+}
+
+/** By a graph, or op by op. */
+StepRunner::Launched StepRunner::enqueue(size_t turn) {
   if (graphs_) {
-    if (const std::optional<Matrix> logits = graphs_->replay(batch_, *stream_)) return *logits;
+    if (const auto results = graphs_->replay(batch_, *stream_)) return {{}, sampler_.rows(), {}, turn, *results};
   }
-  return decoder_.forward(batch_, cache_.view(), *stream_, sampler_.deviceTokens());
+  const Matrix logits = decoder_.forward(batch_, cache_.view(), *stream_, sampler_.deviceTokens());
+  StepSampler::Results results;
+  if (sampler_.rows() > 0) results = sampler_.run(logits, turn, *stream_);
+  return {logits, sampler_.rows(), std::exchange(scores_, {}), turn, results};
 }
 
 void StepRunner::launch() {
   const size_t turn = nextTurn_;
   nextTurn_ = (nextTurn_ + 1) % static_cast<size_t>(limits_.stepsAtOnce);
-  const Matrix logits = forward();
-  if (sampler_.rows() > 0) sampler_.run(logits, turn, *stream_);
+  Launched step = enqueue(turn);
   if (!done_.empty()) done_[turn]->record(*stream_);
-  launched_.push_back({logits, sampler_.rows(), std::exchange(scores_, {}), turn});
+  launched_.push_back(std::move(step));
 }
 
 void StepRunner::wait() {
@@ -114,7 +130,7 @@ void StepRunner::wait() {
   launched_.pop_front();
   if (done_.empty()) stream_->synchronize();
   else done_[step.turn]->synchronize();
-  sampler_.read(step.turn);
+  sampler_.read(step.results);
   copyScores(step);
 }
 

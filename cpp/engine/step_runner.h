@@ -11,6 +11,7 @@
 #include "engine/memory_plan.h"
 #include "engine/step_plan.h"
 #include "engine/step_sampler.h"
+#include "engine/tuning.h"
 #include "engine/session.h"
 #include "kv/kv_cache.h"
 #include "model/decoder.h"
@@ -44,6 +45,8 @@ class StepRunner {
   /** Waits until the device has done all it was given. Throws kDeviceFailed. */
   void synchronize() { stream_->synchronize(); }
 
+  /** Before any step is launched; see tuneProducts. */
+  TuningReport tune(const TuningOptions& options, const std::atomic<bool>& cancelled);
   /** Records the decodes of every batch size, of a plan with graphs; see DecodeGraphs::capture. */
   void captureGraphs(int32_t failing);
   /** Of a plan without graphs: not enabled. May be called by any thread. */
@@ -70,9 +73,10 @@ class StepRunner {
     int32_t sampledRows = 0;
     std::vector<Score> scores;
     size_t turn = 0;
+    StepSampler::Results results;
   };
   std::span<const int32_t> tokensOf(const PlannedSequence& planned, const Request& request);
-  Matrix forward();
+  Launched enqueue(size_t turn);
   void copyScores(Launched& step);
   void flushCopies();
 

@@ -22,16 +22,29 @@ struct UploadLayout {
         end(biases + align(biasEntries * sizeof(LogitBias))) {}
 };
 
-size_t largestUpload(int32_t maxRows, int64_t historyEntries) {
+}  // namespace
+
+size_t StepSampler::uploadBytes(int32_t maxRows, int64_t historyEntries) {
   const auto rows = static_cast<size_t>(maxRows);
   return UploadLayout(rows, static_cast<size_t>(historyEntries) + 1, rows * kMaxBiases).end;  // one to align biases
 }
 
-}  // namespace
+size_t StepSampler::resultBytes(int32_t rows) { return Results::of(nullptr, rows, kMaxTopLogprobs).end; }
 
 size_t StepSampler::plannedBytes(int32_t maxRows, int64_t historyEntries) {
-  const size_t results = static_cast<size_t>(maxRows) * (1 + kMaxTopLogprobs) * (sizeof(int32_t) + sizeof(float));
-  return DeviceAllocator::rounded(largestUpload(maxRows, historyEntries) + results);
+  return DeviceAllocator::rounded(uploadBytes(maxRows, historyEntries) + resultBytes(maxRows));
+}
+
+StepSampler::Results StepSampler::Results::of(const std::byte* at, int32_t rows, int32_t topCount) {
+  const auto count = static_cast<size_t>(rows), tops = count * static_cast<size_t>(topCount);
+  Results results;
+  results.at = at;
+  results.topCount = topCount;
+  results.logprobs = count * sizeof(int32_t);
+  results.topTokens = results.logprobs + count * sizeof(float);
+  results.topLogprobs = results.topTokens + tops * sizeof(int32_t);
+  results.end = results.topLogprobs + tops * sizeof(float);
+  return results;
 }
 
 int64_t StepSampler::entries(int32_t maxRows, int64_t historyEntries) {
@@ -43,11 +56,10 @@ StepSampler::StepSampler(DeviceAllocator& allocator, const ModelSpec& spec, int3
     : device_(allocator.device()),
       vocabulary_(spec.vocabularySize),
       sampled_(spec.sampledVocabulary),
-      resultsAt_(largestUpload(maxRows, historyEntries)),
+      resultsAt_(uploadBytes(maxRows, historyEntries)),
       bytes_(plannedBytes(maxRows, historyEntries)),
       memory_(allocator.allocate(Region::kGraph, bytes_, kEngine, "sampling")),
-      pinned_(allocator.allocate(Region::kPinned, bytes_ * static_cast<size_t>(stepsAtOnce), kEngine, "sampling")),
-      results_(static_cast<size_t>(stepsAtOnce)) {}
+      pinned_(allocator.allocate(Region::kPinned, bytes_ * static_cast<size_t>(stepsAtOnce), kEngine, "sampling")) {}
 
 std::byte* StepSampler::pinned(size_t turn) const { return static_cast<std::byte*>(pinned_.data()) + turn * bytes_; }
 
@@ -64,16 +76,16 @@ void StepSampler::clear() {
 }
 
 void StepSampler::add(const Request& request) {
-  SamplingParams params = request.spec.sampling;
+  SamplingParams& params = params_.emplace_back(request.spec.sampling);
   params.position = static_cast<uint32_t>(request.expectedLength());
   params.historyStart = static_cast<int32_t>(history_.size());
   if (request.history) addHistory(request);
   params.historyCount = static_cast<int32_t>(history_.size()) - params.historyStart;
   params.biasStart = static_cast<int32_t>(biases_.size());
   params.biasCount = static_cast<int32_t>(request.spec.biases.size());
-  biases_.insert(biases_.end(), request.spec.biases.begin(), request.spec.biases.end());
+  const std::vector<LogitBias>& biases = request.spec.biases;
+  if (!biases.empty()) biases_.insert(biases_.end(), biases.begin(), biases.end());
   topCount_ = std::max(topCount_, request.spec.topLogprobs);
-  params_.push_back(params);
 }
 
 void StepSampler::addHistory(const Request& request) {
@@ -111,38 +123,38 @@ SampleArguments StepSampler::upload(const Matrix& logits, std::byte* pinned, Str
   return arguments;
 }
 
-void StepSampler::run(const Matrix& logits, size_t turn, Stream& stream) {
+void StepSampler::setResults(SampleArguments& arguments, const Results& results) const {
+  auto* const memory = static_cast<std::byte*>(memory_.data()) + resultsAt_;
+  arguments.tokens = reinterpret_cast<int32_t*>(memory);
+  arguments.logprobs = reinterpret_cast<float*>(memory + results.logprobs);
+  arguments.topCount = results.topCount;
+  arguments.topTokens = reinterpret_cast<int32_t*>(memory + results.topTokens);
+  arguments.topLogprobs = reinterpret_cast<float*>(memory + results.topLogprobs);
+}
+
+StepSampler::Results StepSampler::run(const Matrix& logits, size_t turn, Stream& stream) {
   SampleArguments arguments = upload(logits, pinned(turn), stream);
-  const auto rows = params_.size();
-  Results& at = results_[turn];
-  at.topCount = topCount_;
-  at.logprobs = rows * sizeof(int32_t);
-  at.topTokens = at.logprobs + rows * sizeof(float);
-  at.topLogprobs = at.topTokens + rows * static_cast<size_t>(topCount_) * sizeof(int32_t);
-  at.end = at.topLogprobs + rows * static_cast<size_t>(topCount_) * sizeof(float);
-
-  auto* const results = static_cast<std::byte*>(memory_.data()) + resultsAt_;
-  arguments.tokens = reinterpret_cast<int32_t*>(results);
-  arguments.logprobs = reinterpret_cast<float*>(results + at.logprobs);
-  arguments.topCount = topCount_;
-  arguments.topTokens = reinterpret_cast<int32_t*>(results + at.topTokens);
-  arguments.topLogprobs = reinterpret_cast<float*>(results + at.topLogprobs);
+  std::byte* const to = pinned(turn) + resultsAt_;
+  const Results results = Results::of(to, rows(), topCount_);
+  setResults(arguments, results);
   device_.ops().sample(arguments, stream);
-  device_.copy(pinned(turn) + resultsAt_, results, at.end, CopyKind::kDeviceToHost, stream);
+  device_.copy(to, deviceTokens(), results.end, CopyKind::kDeviceToHost, stream);
+  return results;
 }
 
-template <typename T>
-const T* StepSampler::result(size_t offset) const {
-  return reinterpret_cast<const T*>(pinned(reading_) + resultsAt_ + offset);
+void StepSampler::record(SampleArguments arguments, const Matrix& logits, bool resolves, Stream& stream) const {
+  arguments.logits = static_cast<float*>(logits.data);
+  arguments.vocabulary = vocabulary_;
+  arguments.sampled = sampled_;
+  setResults(arguments, Results::of(nullptr, arguments.rows, kMaxTopLogprobs));
+  auto* const history = const_cast<TokenCount*>(arguments.history);
+  if (resolves) device_.ops().resolveHistory(history, arguments.params, arguments.rows, deviceTokens(), stream);
+  device_.ops().sample(arguments, stream);
 }
-
-int32_t StepSampler::token(int32_t row) const { return result<int32_t>(results_[reading_].tokens)[row]; }
-
-float StepSampler::logprob(int32_t row) const { return result<float>(results_[reading_].logprobs)[row]; }
 
 std::vector<std::pair<int32_t, float>> StepSampler::top(int32_t row, int32_t count) const {
   std::vector<std::pair<int32_t, float>> best;
-  const Results& at = results_[reading_];
+  const Results& at = reading_;
   const size_t first = static_cast<size_t>(row) * static_cast<size_t>(at.topCount);
   for (int32_t index = 0; index < count; ++index) {
     best.emplace_back(result<int32_t>(at.topTokens)[first + index], result<float>(at.topLogprobs)[first + index]);

@@ -32,7 +32,7 @@ Request warmUpRequest(const ModelSpec& spec, int32_t tokens, bool greedy) {
 void Engine::State::warmUpStep(const Session& session, int32_t start, int32_t count, bool greedy) {
   const Request request = warmUpRequest(spec, start + count, greedy);
   runner->begin();
-  runner->add({0, start, count, LogitsWanted::kLast}, request, session);
+  runner->add({0, nullptr, start, count, LogitsWanted::kLast}, request, session);
   runner->seal();
   runner->launch();
   runner->wait();
@@ -50,6 +50,7 @@ void Engine::State::warmUp() {
     for (const bool greedy : {true, false}) {
       warmUpStep(session, 0, count, greedy);
       warmUpStep(session, count, 1, greedy);
+      warmUpStep(session, 0, std::min<int32_t>(count, 2 * kMostFusedRows), greedy);
     }
   } catch (...) {
     pool.release(kEngine, session.blocks, 0);
@@ -65,14 +66,16 @@ void Engine::State::takeStepMemory() {
 }
 
 /**
- * Runs the kernels, measures the context again, and plans again when it grew: a KV cache of automatic size then
- * shrinks, one that was asked for is refused by `requireFit` if it no longer fits.
+ * Runs the kernels, those that are measured too, measures the context again, and plans again when it grew: a KV cache of
+ * automatic size then shrinks, one that was asked for is refused by `requireFit` if it no longer fits. What was measured
+ * the device keeps.
  */
-void Engine::State::measureContext(const WeightManifest& manifest) {
+void Engine::State::measureContext(const WeightManifest& manifest, const std::atomic<bool>& cancelled) {
   contextBytes = plan.contextBytes;
   Device& device = allocator->device();
   const bool warms = !device.sharesHostMemory() || options.testing.warmUp;
   if (warms) warmUp();
+  tuning = runner->tune(options.tuning, cancelled);
   runner->captureGraphs(options.testing.failGraph);
   if (!warms) return;
   device.synchronize();

@@ -15,16 +15,21 @@ Owner ownerFor(uint64_t session) { return {OwnerKind::kSession, session}; }
 }  // namespace
 
 PrefixCache::PrefixCache(BlockPool& pool, const Clock& clock, const PrefixOptions& options)
-    : pool_(pool), clock_(clock), options_(options), ordinary_(ByUse{options.eviction}) {}
+    : pool_(pool),
+      clock_(clock),
+      options_(options),
+      known_(static_cast<size_t>(pool.total())),
+      ordinary_(ByUse{options.eviction}) {}
 
-const PrefixCache::Entry* PrefixCache::find(BlockId block) const {
-  if (entries_.empty()) return nullptr;
-  const auto found = entries_.find(block);
-  return found == entries_.end() ? nullptr : &found->second;
+PrefixCache::Entry& PrefixCache::entryFor(BlockId block) {
+  Entry& entry = entries_[block];
+  known_[static_cast<size_t>(block)] = true;
+  return entry;
 }
 
-PrefixCache::Entry* PrefixCache::find(BlockId block) {
-  return const_cast<Entry*>(std::as_const(*this).find(block));
+void PrefixCache::erase(BlockId block) {
+  entries_.erase(block);
+  known_[static_cast<size_t>(block)] = false;
 }
 
 size_t PrefixCache::match(std::span<const PrefixHash> chain) const {
@@ -88,7 +93,7 @@ BlockId PrefixCache::enter(const PrefixHash& hash, int32_t depth, BlockId block,
     ++report_.merged;
     return entry.block;
   }
-  Entry& entry = entries_[block];
+  Entry& entry = entryFor(block);
   entry.block = block;
   entry.found = true;
   entry.hash = hash;
@@ -103,7 +108,7 @@ BlockId PrefixCache::enter(const PrefixHash& hash, int32_t depth, BlockId block,
 
 void PrefixCache::share(std::span<const BlockId> blocks, uint64_t from, uint64_t to) {
   for (const BlockId block : blocks) {
-    Entry& entry = entries_[block];
+    Entry& entry = entryFor(block);
     if (entry.block < 0) {
       entry.block = block;
       entry.holders.push_back(from);
@@ -135,7 +140,7 @@ void PrefixCache::leave(uint64_t session, std::span<const BlockId> blocks, uint6
     entry->fence = std::max(entry->fence, fence);
     if (entry->holders.size() > 1 || (entry->found && !entry->holders.empty())) continue;
     if (!entry->holders.empty()) {  // one is left, and it cannot be found: an ordinary block
-      entries_.erase(block);
+      erase(block);
     } else if (entry->found && leaving == Leaving::kKeep && options_.enabled) {
       kept.push_back(block);
       keep(*entry);
@@ -162,7 +167,7 @@ void PrefixCache::forget(Entry& entry) {
     byHash_.erase(entry.hash);
     history_.remember(entry.hash, entry.last, historySize());
   }
-  entries_.erase(entry.block);
+  erase(entry.block);
 }
 
 bool PrefixCache::isShared(BlockId block) const {
@@ -183,6 +188,8 @@ std::vector<uint64_t> PrefixCache::relocate(BlockId from, BlockId to) {
   if (kept) unkeep(entry);  // the orders break ties by the block
   node.key() = entry.block = to;
   entries_.insert(std::move(node));
+  known_[static_cast<size_t>(from)] = false;
+  known_[static_cast<size_t>(to)] = true;
   if (kept) keep(entry);
   return entry.holders;
 }
@@ -199,7 +206,7 @@ void PrefixCache::strike(BlockId block) {
   std::erase_if(ordinary_, [entry](const Entry* kept) { return kept == entry; });
   std::erase_if(retained_, [entry](const Entry* kept) { return kept == entry; });
   std::erase_if(byHash_, [entry](const auto& listed) { return listed.second == entry; });
-  entries_.erase(found);
+  erase(block);
 }
 
 void PrefixCache::countQuery(size_t promptTokens, size_t sessionTokens, size_t hitTokens) {

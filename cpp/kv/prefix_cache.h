@@ -104,7 +104,7 @@ class PrefixCache {
   /** Follows a block that moved. Returns its holders; none for a block that is not known. */
   std::vector<uint64_t> relocate(BlockId from, BlockId to);
   /** True for a block that is shared, or that can be found. */
-  bool isKnown(BlockId block) const { return find(block) != nullptr; }
+  bool isKnown(BlockId block) const { return known_[static_cast<size_t>(block)]; }
   /** True when several sessions hold the block. */
   bool isShared(BlockId block) const;
   /** The session whose ledger line has the block that `session` holds. */
@@ -146,8 +146,11 @@ class PrefixCache {
   };
   struct ByTime { bool operator()(const Entry* a, const Entry* b) const; };
 
-  const Entry* find(BlockId block) const;
-  Entry* find(BlockId block);
+  const Entry* find(BlockId block) const { return isKnown(block) ? &entries_.find(block)->second : nullptr; }
+  Entry* find(BlockId block) { return isKnown(block) ? &entries_.find(block)->second : nullptr; }
+  /** Of a block that may not be known yet. */
+  Entry& entryFor(BlockId block);
+  void erase(BlockId block);
   void countUse(Entry& entry, PrefixUse use);
   void addHolder(Entry& entry, uint64_t session, std::vector<BlockId>& taken);
   bool removeHolder(Entry& entry, uint64_t session);
@@ -165,6 +168,7 @@ class PrefixCache {
   PrefixOptions options_;
   int64_t uses_ = 0;
   std::unordered_map<BlockId, Entry> entries_;  // nodes stay where they are
+  std::vector<bool> known_;  // by block: it has an entry. Asked of every sequence in every step
   std::unordered_map<PrefixHash, Entry*, PrefixHash::Bucket> byHash_;
   // Those that nobody holds, the next to go first; the retained ones by their last use.
   std::set<Entry*, ByUse> ordinary_;

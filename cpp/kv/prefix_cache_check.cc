@@ -51,9 +51,15 @@ void PrefixCache::checkEntry(const Entry& entry) const {
 }
 
 void PrefixCache::check() const {
+  const auto known = static_cast<size_t>(std::count(known_.begin(), known_.end(), true));
+  if (known != entries_.size()) {
+    throw Error(ErrorCode::kInternal, "prefix cache: " + std::to_string(known) + " blocks are known, of which " +
+                                          std::to_string(entries_.size()) + " have an entry");
+  }
   size_t found = 0;
   for (const auto& [block, entry] : entries_) {
     if (entry.block != block) fail(block, "is listed as " + std::to_string(entry.block));
+    if (!isKnown(block)) fail(block, "has an entry and is not known");
     checkEntry(entry);
     found += entry.found ? 1 : 0;
   }

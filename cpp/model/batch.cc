@@ -44,60 +44,79 @@ int32_t checkSequence(const BatchSequence& sequence, size_t index, int32_t block
   return static_cast<int32_t>(context);
 }
 
-void appendTokens(Batch& batch, const BatchSequence& sequence, size_t index, int32_t blockSize) {
-  const auto length = static_cast<int32_t>(sequence.tokens.size());
-  const auto first = static_cast<int32_t>(batch.tokens.size());
-  for (int32_t offset = 0; offset < length; ++offset) {
-    const int32_t position = sequence.start + offset;
-    const BlockId block = (*sequence.blocks)[position / blockSize];
-    if (block < 0) refuse(index, "lists block " + std::to_string(block));
-    batch.tokens.push_back(sequence.tokens[offset]);
-    batch.resolves = batch.resolves || sequence.tokens[offset] < 0;
-    batch.positions.push_back(position);
-    batch.slots.push_back(int64_t{block} * blockSize + position % blockSize);
-    const bool last = offset + 1 == length;
-    if (!sequence.noLogit && (last || sequence.everyLogit)) batch.logitRows.push_back(first + offset);
-  }
-  batch.queryStart.push_back(first + length);
-  batch.contextLength.push_back(sequence.start + length);
-  batch.maxQueryLength = std::max(batch.maxQueryLength, length);
-  batch.maxContextLength = std::max(batch.maxContextLength, sequence.start + length);
-}
-
 }  // namespace
 
-Batch Batch::build(const std::vector<BatchSequence>& sequences, int32_t blockSize, const BatchLimits& limits) {
-  if (blockSize < 1) throw Error(ErrorCode::kInternal, "batch: blockSize is " + std::to_string(blockSize));
-  requireAtMost("sequences", sequences.size(), limits.maxSequences);
-  Batch batch;
-  batch.reserve(sequences);
-  batch.queryStart.push_back(0);
-  for (size_t index = 0; index < sequences.size(); ++index) {
-    const int32_t context = checkSequence(sequences[index], index, blockSize, limits);
-    appendTokens(batch, sequences[index], index, blockSize);
-    batch.tableStride = std::max(batch.tableStride, blocksFor(context, blockSize));
-  }
-  requireAtMost("tokens", batch.tokens.size(), limits.maxTokens);
-  requireAtMost("logit rows", batch.logitRows.size(), limits.maxLogitRows);
+/** Where the next sequence goes. */
+struct Batch::Place {
+  size_t sequence = 0, token = 0, logitRow = 0;
+};
 
-  batch.blockTable.assign(sequences.size() * static_cast<size_t>(batch.tableStride), -1);
-  for (size_t index = 0; index < sequences.size(); ++index) {
-    const auto used = blocksFor(batch.contextLength[index], blockSize);
-    std::copy_n(sequences[index].blocks->begin(), used,
-                batch.blockTable.begin() + static_cast<ptrdiff_t>(index) * batch.tableStride);
-  }
+Batch Batch::build(const std::vector<BatchSequence>& sequences, int32_t blockSize, const BatchLimits& limits) {
+  Batch batch;
+  batch.rebuild(sequences, blockSize, limits);
   return batch;
 }
 
-void Batch::reserve(const std::vector<BatchSequence>& sequences) {
-  size_t rows = 0;
-  for (const BatchSequence& sequence : sequences) rows += sequence.tokens.size();
-  tokens.reserve(rows);
-  positions.reserve(rows);
-  slots.reserve(rows);
-  queryStart.reserve(sequences.size() + 1);
-  contextLength.reserve(sequences.size());
-  logitRows.reserve(sequences.size());
+void Batch::rebuild(const std::vector<BatchSequence>& sequences, int32_t blockSize, const BatchLimits& limits) {
+  if (blockSize < 1) throw Error(ErrorCode::kInternal, "batch: blockSize is " + std::to_string(blockSize));
+  requireAtMost("sequences", sequences.size(), limits.maxSequences);
+  resize(sequences, blockSize, limits);
+  Place place;
+  queryStart[0] = 0;
+  for (const BatchSequence& sequence : sequences) fill(sequence, blockSize, place);
+}
+
+/** Checks all sequences, and gives every array its length. */
+void Batch::resize(const std::vector<BatchSequence>& sequences, int32_t blockSize, const BatchLimits& limits) {
+  size_t rows = 0, wanted = 0;
+  maxContextLength = maxQueryLength = 0;
+  for (size_t index = 0; index < sequences.size(); ++index) {
+    const BatchSequence& sequence = sequences[index];
+    const size_t length = sequence.tokens.size();
+    maxContextLength = std::max(maxContextLength, checkSequence(sequence, index, blockSize, limits));
+    maxQueryLength = std::max(maxQueryLength, static_cast<int32_t>(length));
+    rows += length;
+    wanted += sequence.everyLogit ? length : sequence.noLogit ? 0 : 1;
+  }
+  requireAtMost("tokens", rows, limits.maxTokens);
+  requireAtMost("logit rows", wanted, limits.maxLogitRows);
+  tableStride = blocksFor(maxContextLength, blockSize);
+  resolves = false;
+  tokens.resize(rows);
+  positions.resize(rows);
+  slots.resize(rows);
+  queryStart.resize(sequences.size() + 1);
+  contextLength.resize(sequences.size());
+  logitRows.resize(wanted);
+  blockTable.resize(sequences.size() * static_cast<size_t>(tableStride));
+}
+
+void Batch::fill(const BatchSequence& sequence, int32_t blockSize, Place& place) {
+  const auto length = static_cast<int32_t>(sequence.tokens.size());
+  const BlockId* const blocks = sequence.blocks->data();
+  int32_t block = sequence.start / blockSize, offset = sequence.start - block * blockSize;
+  for (int32_t index = 0; index < length; ++index) {
+    if (blocks[block] < 0) refuse(place.sequence, "lists block " + std::to_string(blocks[block]));
+    const int32_t token = sequence.tokens[index];
+    const size_t row = place.token + index;
+    tokens[row] = token;
+    resolves = resolves || token < 0;
+    positions[row] = sequence.start + index;
+    slots[row] = int64_t{blocks[block]} * blockSize + offset;
+    if (sequence.everyLogit) logitRows[place.logitRow++] = static_cast<int32_t>(row);
+    if (++offset == blockSize) {
+      offset = 0;
+      ++block;
+    }
+  }
+  place.token += sequence.tokens.size();
+  if (!sequence.everyLogit && !sequence.noLogit) logitRows[place.logitRow++] = static_cast<int32_t>(place.token) - 1;
+  const int32_t context = sequence.start + length;
+  contextLength[place.sequence] = context;
+  queryStart[++place.sequence] = static_cast<int32_t>(place.token);
+  const auto used = static_cast<size_t>(block) + (offset > 0 ? 1 : 0);
+  const auto entries = blockTable.begin() + static_cast<ptrdiff_t>((place.sequence - 1) * tableStride);
+  std::fill(std::copy_n(blocks, used, entries), entries + tableStride, -1);
 }
 
 void Batch::padTo(int32_t sequences) {

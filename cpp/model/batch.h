@@ -40,6 +40,8 @@ struct Batch {
 
   /** Throws kInternal when a limit is passed or a block table is too short. */
   static Batch build(const std::vector<BatchSequence>& sequences, int32_t blockSize, const BatchLimits& limits);
+  /** The same in the memory of the batch before: nothing is allocated where that was as large. */
+  void rebuild(const std::vector<BatchSequence>& sequences, int32_t blockSize, const BatchLimits& limits);
 
   /**
    * Decodes alone: as many sequences more as make it `sequences`, without context: they read and write no KV, and what
@@ -48,7 +50,9 @@ struct Batch {
   void padTo(int32_t sequences);
 
  private:
-  void reserve(const std::vector<BatchSequence>& sequences);
+  struct Place;
+  void resize(const std::vector<BatchSequence>& sequences, int32_t blockSize, const BatchLimits& limits);
+  void fill(const BatchSequence& sequence, int32_t blockSize, Place& place);
 };
 
 }  // namespace octavo

@@ -90,13 +90,40 @@ size_t BatchInput::tableBytes(const BatchLimits& limits) {
   return static_cast<size_t>(limits.maxSequences) * static_cast<size_t>(limits.maxBlocksPerSequence) * sizeof(int32_t);
 }
 
-DeviceBatch BatchInput::upload(const Batch& batch, Device& device, Stream& stream) {
+namespace {
+
+InputLayout layoutOf(const Batch& batch) {
+  return InputLayout::of(batch.tokens.size(), batch.contextLength.size(), batch.logitRows.size(),
+                         batch.blockTable.size());
+}
+
+template <typename T>
+T* at(const void* image, size_t offset) {
+  return reinterpret_cast<T*>(static_cast<char*>(const_cast<void*>(image)) + offset);
+}
+
+DeviceBatch placed(const void* image, const InputLayout& layout) {
+  DeviceBatch batch;
+  batch.slots = at<int64_t>(image, layout.slots);
+  batch.tokens = at<int32_t>(image, layout.tokens);
+  batch.positions = at<int32_t>(image, layout.positions);
+  batch.logitRows = at<int32_t>(image, layout.logitRows);
+  return batch;
+}
+
+}  // namespace
+
+size_t BatchInput::decodeBytes(const BatchLimits& limits) {
+  const auto sequences = static_cast<size_t>(limits.maxSequences);
+  return InputLayout::of(sequences, sequences, sequences, sequences * static_cast<size_t>(limits.maxBlocksPerSequence))
+      .bytes;
+}
+
+size_t BatchInput::packedBytes(const Batch& batch) { return layoutOf(batch).bytes; }
+
+void BatchInput::pack(const Batch& batch, void* image) const {
   checkBatch(batch, limits_);
-  const size_t sequences = batch.contextLength.size();
-  const InputLayout layout =
-      InputLayout::of(batch.tokens.size(), sequences, batch.logitRows.size(), batch.blockTable.size());
-  char* const image = static_cast<char*>(images_.data()) + static_cast<size_t>(next_) * plannedBytes(limits_);
-  next_ = (next_ + 1) % limits_.stepsAtOnce;
+  const InputLayout layout = layoutOf(batch);
   put(image, layout.tableStride, batch.tableStride);
   put(image, layout.slots, batch.slots);
   put(image, layout.tokens, batch.tokens);
@@ -105,43 +132,38 @@ DeviceBatch BatchInput::upload(const Batch& batch, Device& device, Stream& strea
   put(image, layout.queryStart, batch.queryStart);
   put(image, layout.contextLength, batch.contextLength);
   put(image, layout.blockTable, batch.blockTable);
+}
+
+DeviceBatch BatchInput::upload(const Batch& batch, Device& device, Stream& stream) {
+  char* const image = static_cast<char*>(images_.data()) + static_cast<size_t>(next_) * plannedBytes(limits_);
+  pack(batch, image);
+  next_ = (next_ + 1) % limits_.stepsAtOnce;
+  const InputLayout layout = layoutOf(batch);
   device.copy(memory_.data(), image, layout.bytes, CopyKind::kHostToDevice, stream);
 
-  DeviceBatch uploaded = placed(layout);
-  uploaded.attention = {static_cast<int32_t>(sequences),
+  const void* const memory = memory_.data();
+  DeviceBatch uploaded = placed(memory, layout);
+  uploaded.attention = {static_cast<int32_t>(batch.contextLength.size()),
                         static_cast<int32_t>(batch.tokens.size()),
-                        at<int32_t>(layout.queryStart),
-                        at<int32_t>(layout.contextLength),
-                        at<int32_t>(layout.blockTable),
+                        at<int32_t>(memory, layout.queryStart),
+                        at<int32_t>(memory, layout.contextLength),
+                        at<int32_t>(memory, layout.blockTable),
                         batch.tableStride,
                         batch.maxQueryLength,
                         batch.maxContextLength};
   return uploaded;
 }
 
-DeviceBatch BatchInput::decodes(int32_t sequences, int32_t mostContext, Ops& ops, Stream& stream) {
+DeviceBatch BatchInput::decodes(const void* image, int32_t sequences, int32_t mostContext, Ops& ops, Stream& stream) {
   const auto rows = static_cast<size_t>(sequences);
   const InputLayout layout = InputLayout::of(rows, rows, rows, 0);
   auto* const table = static_cast<int32_t*>(table_.data());
   const int32_t width = limits_.maxBlocksPerSequence;
-  ops.widenRows(table, width, at<int32_t>(layout.blockTable), at<int32_t>(layout.tableStride), sequences, stream);
-  DeviceBatch batch = placed(layout);
-  batch.attention = {sequences, sequences,   at<int32_t>(layout.queryStart), at<int32_t>(layout.contextLength),
-                     table,     width,       1,                              mostContext};
-  return batch;
-}
-
-template <typename T>
-T* BatchInput::at(size_t offset) const {
-  return reinterpret_cast<T*>(static_cast<char*>(memory_.data()) + offset);
-}
-
-DeviceBatch BatchInput::placed(const InputLayout& layout) const {
-  DeviceBatch batch;
-  batch.slots = at<int64_t>(layout.slots);
-  batch.tokens = at<int32_t>(layout.tokens);
-  batch.positions = at<int32_t>(layout.positions);
-  batch.logitRows = at<int32_t>(layout.logitRows);
+  ops.widenRows(table, width, at<int32_t>(image, layout.blockTable), at<int32_t>(image, layout.tableStride), sequences,
+                stream);
+  DeviceBatch batch = placed(image, layout);
+  batch.attention = {sequences, sequences, at<int32_t>(image, layout.queryStart),
+                     at<int32_t>(image, layout.contextLength), table, width, 1, mostContext};
   return batch;
 }
 

@@ -33,19 +33,21 @@ class BatchInput {
    * image is overwritten. Throws kInternal.
    */
   DeviceBatch upload(const Batch& batch, Device& device, Stream& stream);
+  /** Of decodes as they are packed, at most: one token of as many sequences as a step may have. */
+  static size_t decodeBytes(const BatchLimits& limits);
+  static size_t packedBytes(const Batch& batch);
+  /** Writes packedBytes of host memory. Throws kInternal. */
+  void pack(const Batch& batch, void* image) const;
   /** Of the table of decodes that are recorded, before the allocator rounds it; 0 without graphs. */
   static size_t tableBytes(const BatchLimits& limits);
   /**
-   * Where so many decodes lie that were padded to that number (Batch::padTo) and uploaded, whatever their contexts: up to
-   * `mostContext`. Enqueues what brings their block tables to a place that does not depend on how wide they are.
+   * Where so many decodes lie that were padded to that number (Batch::padTo) and packed, whatever their contexts: up to
+   * `mostContext`; `image`: what was packed, in device memory. Enqueues what brings their block tables to a place that
+   * does not depend on how wide they are.
    */
-  DeviceBatch decodes(int32_t sequences, int32_t mostContext, Ops& ops, Stream& stream);
+  DeviceBatch decodes(const void* image, int32_t sequences, int32_t mostContext, Ops& ops, Stream& stream);
 
  private:
-  template <typename T>
-  T* at(size_t offset) const;
-  DeviceBatch placed(const InputLayout& layout) const;
-
   BatchLimits limits_;
   Allocation memory_;
   Allocation images_;

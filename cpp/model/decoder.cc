@@ -5,7 +5,8 @@
 #include "base/error.h"
 #include "model/activation_plan.h"
 #include "model/batch_input.h"
-#include "model/layer_weights.h"
+#include "model/layer_products.h"
+#include "model/linear_trials.h"
 #include "model/rope_constants.h"
 #include "ops/attention_scratch.h"
 
@@ -16,8 +17,9 @@ struct Decoder::State {
         const BatchLimits& limits);
 
   Matrix forward(const Batch& batch, const KvCacheView& cache, Stream& stream, const int32_t* sampled);
-  Matrix decode(int32_t sequences, const KvCacheView& cache, Stream& stream, const int32_t* sampled);
-  void upload(const Batch& batch, Stream& stream) { input_.upload(batch, device_, stream); }
+  Matrix decode(const void* image, int32_t sequences, const KvCacheView& cache, Stream& stream, const int32_t* sampled);
+  void pack(const Batch& batch, void* image) const { input_.pack(batch, image); }
+  std::vector<LinearTrial> linearTrials() const;
 
  private:
   /** One step on its stream: the arguments that every phase needs. */
@@ -27,22 +29,24 @@ struct Decoder::State {
     Stream& stream;
     int64_t tokens;
     Matrix residual, hidden;  // [T, h]
+    bool fuses;               // residual is complete between products; else hidden is still to be added
   };
 
-  Matrix matrix(size_t offset, int64_t rows, int64_t columns, DType dtype) const;
   void checkCache(const KvCacheView& cache) const;
   Matrix compute(const DeviceBatch& batch, int64_t logitRows, const KvCacheView& cache, Stream& stream,
                  const int32_t* sampled);
-  void normInput(const Step& step, size_t layer);
   void attention(const Step& step, size_t layer);
   void mlp(const Step& step, size_t layer);
   Matrix head(const Step& step, int64_t rows);
-  void multiply(const Step& step, const Matrix& out, const Matrix& x, const LinearWeight& weight, const Vector& bias);
+  void multiply(const Step& step, const FusedLinear& product, const LinearWeight& weight, const Vector& bias,
+                bool hasAddend = true);
+  LinearScratch linearScratch() const { return {linearScratch_.data(), linearScratch_.bytes()}; }
 
   Device& device_;
   Ops& ops_;
   const ModelSpec spec_;
   const DType dtype_;
+  const BatchLimits limits_;
   const ActivationPlan plan_;
   std::vector<LayerWeights> layers_;
   Matrix embedding_;  // [V, h]
@@ -50,8 +54,10 @@ struct Decoder::State {
   Vector finalNorm_;
   RopeConstants ropes_;
   Allocation activations_, scratch_, linearScratch_;
+  LayerProducts products_;
   AttentionScratch attentionScratch_;
   BatchInput input_;
+  int64_t fusedRows_ = 0;  // steps of up to so many tokens go by fused ops
 };
 
 namespace {
@@ -78,6 +84,7 @@ Decoder::State::State(DeviceAllocator& allocator, const ModelSpec& spec, const W
       ops_(allocator.device().ops()),
       spec_(spec),
       dtype_(dtype),
+      limits_(limits),
       plan_(ActivationPlan::of(spec, dtype, limits)),
       embedding_(weights.matrix("embedding")),
       head_(spec.tiedEmbeddings ? LinearWeight::of(embedding_) : weights.linear("head")),
@@ -87,14 +94,12 @@ Decoder::State::State(DeviceAllocator& allocator, const ModelSpec& spec, const W
       scratch_(takeScratch(allocator, scratchBytes(spec, dtype, limits, device_.sharesHostMemory()))),
       linearScratch_(takeLinearScratch(
           allocator, linearScratchBytes(weights.codedShapes(), dtype, limits, device_.sharesHostMemory()))),
+      products_(spec_, plan_, dtype, activations_.data()),
       attentionScratch_{scratch_.data(), limits.maxSequences, spec.contextLength},
       input_(allocator, limits) {
   layers_.reserve(spec_.layers.size());
   for (size_t layer = 0; layer < spec_.layers.size(); ++layer) layers_.push_back(LayerWeights::of(weights, layer));
-}
-
-Matrix Decoder::State::matrix(size_t offset, int64_t rows, int64_t columns, DType dtype) const {
-  return {static_cast<char*>(activations_.data()) + offset, dtype, rows, columns, columns};
+  fusedRows_ = products_.mostFusedRows(ops_, layers_);
 }
 
 void Decoder::State::checkCache(const KvCacheView& cache) const {
@@ -116,9 +121,10 @@ Matrix Decoder::State::forward(const Batch& batch, const KvCacheView& cache, Str
   return compute(uploaded, static_cast<int64_t>(batch.logitRows.size()), cache, stream, batch.resolves ? sampled : nullptr);
 }
 
-Matrix Decoder::State::decode(int32_t sequences, const KvCacheView& cache, Stream& stream, const int32_t* sampled) {
+Matrix Decoder::State::decode(const void* image, int32_t sequences, const KvCacheView& cache, Stream& stream,
+                              const int32_t* sampled) {
   checkCache(cache);
-  return compute(input_.decodes(sequences, spec_.contextLength, ops_, stream), sequences, cache, stream, sampled);
+  return compute(input_.decodes(image, sequences, spec_.contextLength, ops_, stream), sequences, cache, stream, sampled);
 }
 
 Matrix Decoder::State::compute(const DeviceBatch& batch, int64_t logitRows, const KvCacheView& cache, Stream& stream,
@@ -128,27 +134,16 @@ Matrix Decoder::State::compute(const DeviceBatch& batch, int64_t logitRows, cons
                   cache,
                   stream,
                   tokens,
-                  matrix(plan_.residual, tokens, spec_.hiddenSize, dtype_),
-                  matrix(plan_.hidden, tokens, spec_.hiddenSize, dtype_)};
+                  products_.residual(tokens),
+                  products_.hidden(tokens),
+                  tokens <= fusedRows_};
   if (sampled) ops_.resolveTokens(batch.tokens, tokens, sampled, stream);
   ops_.embedding(step.residual, batch.tokens, embedding_, stream);
   for (size_t layer = 0; layer < layers_.size(); ++layer) {
-    normInput(step, layer);
     attention(step, layer);
-    ops_.addRmsNorm(step.hidden, step.residual, step.hidden, layers_[layer].mlpNorm, spec_.normEpsilon, stream);
     mlp(step, layer);
   }
   return head(step, logitRows);
-}
-
-/** hidden: in, what the layer below adds to the residual; out, the normed input of attention. */
-void Decoder::State::normInput(const Step& step, size_t layer) {
-  const Vector& norm = layers_[layer].attentionNorm;
-  if (layer == 0) {
-    ops_.rmsNorm(step.hidden, step.residual, norm, spec_.normEpsilon, step.stream);
-  } else {
-    ops_.addRmsNorm(step.hidden, step.residual, step.hidden, norm, spec_.normEpsilon, step.stream);
-  }
 }
 
 void Decoder::State::attention(const Step& step, size_t layer) {
@@ -158,8 +153,9 @@ void Decoder::State::attention(const Step& step, size_t layer) {
   const int64_t dim = spec.headDim;
   const int64_t queryColumns = spec.heads * dim;
   const int64_t keyColumns = spec.kvHeads * dim;
-  const Matrix qkv = matrix(plan_.qkv, step.tokens, queryColumns + 2 * keyColumns, dtype_);
-  const Matrix mixed = matrix(plan_.attention, step.tokens, queryColumns, dtype_);
+  const FusedLinear input = products_.queryKeyValue(step.tokens, layer, weights);
+  const FusedLinear output = products_.attentionOutput(step.tokens, layer);
+  const Matrix &qkv = input.out, &mixed = output.x;
   const auto heads = [&](const Matrix& matrix, int64_t column, int32_t count) -> Heads {
     char* const data = static_cast<char*>(matrix.data) + column * static_cast<int64_t>(dtypeBytes(dtype_));
     return {data, dtype_, step.tokens, count, spec.headDim, matrix.stride};
@@ -168,7 +164,7 @@ void Decoder::State::attention(const Step& step, size_t layer) {
   const Heads key = heads(qkv, queryColumns, spec.kvHeads);
   const Heads value = heads(qkv, queryColumns + keyColumns, spec.kvHeads);
 
-  multiply(step, qkv, step.hidden, weights.qkv, weights.qkvBias);
+  multiply(step, input, weights.qkv, weights.qkvBias, layer > 0);
   RopeWrite write{query, key, value, {}, {}, spec_.normEpsilon, step.batch.positions,
                   ropes_.inverseFrequencies(spec.rope), rope.magnitude, step.batch.slots, {}};
   if (spec.queryKeyNorm) {
@@ -181,36 +177,54 @@ void Decoder::State::attention(const Step& step, size_t layer) {
   variant.window = spec.window;
   ops_.pagedAttention(heads(mixed, 0, spec.heads), query, step.cache, index, step.batch.attention, spec.scale,
                       variant, attentionScratch_, step.stream);
-  multiply(step, step.hidden, mixed, weights.output, weights.outputBias);
+  multiply(step, output, weights.output, weights.outputBias);
 }
 
 void Decoder::State::mlp(const Step& step, size_t layer) {
-  const int64_t intermediate = spec_.layers[layer].mlp.intermediateSize;
   const LayerWeights& weights = layers_[layer];
-  const Matrix gateUp = matrix(plan_.gateUp, step.tokens, 2 * intermediate, dtype_);
-  const Matrix activated = matrix(plan_.activated, step.tokens, intermediate, dtype_);
-  multiply(step, gateUp, step.hidden, weights.gateUp, weights.gateUpBias);
-  ops_.swiglu(activated, gateUp, step.stream);
-  multiply(step, step.hidden, activated, weights.down, weights.downBias);
+  multiply(step, products_.gateUp(step.tokens, layer, weights), weights.gateUp, weights.gateUpBias);
+  multiply(step, products_.down(step.tokens, layer), weights.down, weights.downBias);
+}
+
+std::vector<LinearTrial> Decoder::State::linearTrials() const {
+  const int64_t rows = std::min(limits_.maxSequences, limits_.maxLogitRows);  // of steps that generate
+  const HeadProduct head{head_, products_.at(plan_.lastHidden, rows, spec_.hiddenSize, dtype_),
+                         products_.at(plan_.logits, rows, spec_.vocabularySize, DType::kF32)};
+  return octavo::linearTrials(products_, layers_, head, limits_.maxTokens);
 }
 
 /** Final norm and head, of the rows whose logits are wanted alone. */
 Matrix Decoder::State::head(const Step& step, int64_t rows) {
-  const Matrix logits = matrix(plan_.logits, rows, spec_.vocabularySize, DType::kF32);
+  const Matrix logits = products_.at(plan_.logits, rows, spec_.vocabularySize, DType::kF32);
   if (rows == 0) return logits;
-  const Matrix residual = matrix(plan_.lastResidual, rows, spec_.hiddenSize, dtype_);
-  const Matrix hidden = matrix(plan_.lastHidden, rows, spec_.hiddenSize, dtype_);
+  const Matrix residual = products_.at(plan_.lastResidual, rows, spec_.hiddenSize, dtype_);
+  const Matrix hidden = products_.at(plan_.lastHidden, rows, spec_.hiddenSize, dtype_);
   ops_.gatherRows(residual, step.residual, step.batch.logitRows, step.stream);
+  if (step.fuses) {
+    const FusedLinear product{logits, residual, finalNorm_, spec_.normEpsilon, ProductEnd::kStore, hidden, {}};
+    head_.multiplyFused(ops_, product, {}, linearScratch(), step.stream);
+    return logits;
+  }
   ops_.gatherRows(hidden, step.hidden, step.batch.logitRows, step.stream);
   ops_.addRmsNorm(hidden, residual, hidden, finalNorm_, spec_.normEpsilon, step.stream);
-  multiply(step, logits, hidden, head_, {});
+  head_.multiply(ops_, logits, hidden, {}, linearScratch(), step.stream);
   return logits;
 }
 
-void Decoder::State::multiply(const Step& step, const Matrix& out, const Matrix& x, const LinearWeight& weight,
-                              const Vector& bias) {
-  const LinearScratch scratch{linearScratch_.data(), linearScratch_.bytes()};
-  weight.multiply(ops_, out, x, bias, scratch, step.stream);
+/**
+ * By one op, or by several: then what is added to the residual waits in `hidden` for the norm that comes next, which
+ * adds it (`hasAddend`: there is something).
+ */
+void Decoder::State::multiply(const Step& step, const FusedLinear& product, const LinearWeight& weight,
+                              const Vector& bias, bool hasAddend) {
+  Stream& stream = step.stream;
+  if (step.fuses) return weight.multiplyFused(ops_, product, bias, linearScratch(), stream);
+  if (!product.norm.data) return weight.multiply(ops_, step.hidden, product.x, bias, linearScratch(), stream);
+  if (hasAddend) ops_.addRmsNorm(step.hidden, step.residual, step.hidden, product.norm, product.epsilon, stream);
+  else ops_.rmsNorm(step.hidden, step.residual, product.norm, product.epsilon, stream);
+  const bool gates = product.end == ProductEnd::kSwiglu;
+  weight.multiply(ops_, gates ? product.product : product.out, step.hidden, bias, linearScratch(), stream);
+  if (gates) ops_.swiglu(product.out, product.product, stream);
 }
 
 Decoder::Decoder(DeviceAllocator& allocator, const ModelSpec& spec, const Weights& weights, DType dtype,
@@ -249,10 +263,13 @@ size_t Decoder::linearScratchBytes(const std::vector<CodedShape>& weights, DType
   return most;
 }
 
-void Decoder::upload(const Batch& batch, Stream& stream) { state_->upload(batch, stream); }
+std::vector<LinearTrial> Decoder::linearTrials() const { return state_->linearTrials(); }
 
-Matrix Decoder::decode(int32_t sequences, const KvCacheView& cache, Stream& stream, const int32_t* sampled) {
-  return state_->decode(sequences, cache, stream, sampled);
+void Decoder::pack(const Batch& batch, void* image) const { state_->pack(batch, image); }
+
+Matrix Decoder::decode(const void* image, int32_t sequences, const KvCacheView& cache, Stream& stream,
+                       const int32_t* sampled) {
+  return state_->decode(image, sequences, cache, stream, sampled);
 }
 
 Matrix Decoder::forward(const Batch& batch, const KvCacheView& cache, Stream& stream, const int32_t* sampled) {

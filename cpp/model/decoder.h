@@ -6,6 +6,7 @@
 #include "kv/kv_cache.h"
 #include "memory/allocator.h"
 #include "model/batch.h"
+#include "model/batch_input.h"
 #include "model/model_spec.h"
 #include "model/weights.h"
 #include "ops/ops.h"
@@ -42,12 +43,17 @@ class Decoder {
   Matrix forward(const Batch& batch, const KvCacheView& cache, Stream& stream, const int32_t* sampled = nullptr);
 
   /**
-   * The same in two parts, for decodes alone in a batch that was padded to `sequences` (Batch::padTo): `upload` brings it
-   * to the device, `decode` computes what lies there. What `decode` enqueues depends on `sequences` alone, so that it
-   * can be recorded once and replayed. Of a decoder whose limits have `graphs`.
+   * The same in two parts, for decodes alone in a batch that was padded to `sequences` (Batch::padTo): `pack` writes it
+   * to host memory, and `decode` computes what was brought from there to `image` on the device. What `decode` enqueues
+   * depends on `sequences` and addresses alone, so that it can be recorded once and replayed. Of a decoder whose limits
+   * have `graphs`.
    */
-  void upload(const Batch& batch, Stream& stream);
-  Matrix decode(int32_t sequences, const KvCacheView& cache, Stream& stream, const int32_t* sampled);
+  size_t packedBytes(const Batch& batch) const { return BatchInput::packedBytes(batch); }
+  void pack(const Batch& batch, void* image) const;
+  Matrix decode(const void* image, int32_t sequences, const KvCacheView& cache, Stream& stream, const int32_t* sampled);
+
+  /** Its dense products, to be measured in the memory of its activations while no step runs; see linearTrials. */
+  std::vector<LinearTrial> linearTrials() const;
 
  private:
   struct State;

@@ -14,4 +14,25 @@ void LinearWeight::multiply(Ops& ops, const Matrix& out, const Matrix& x, const 
   }
 }
 
+void LinearWeight::multiplyFused(Ops& ops, const FusedLinear& fused, const Vector& bias, const LinearScratch& scratch,
+                                 Stream& stream) const {
+  const LinearPiece& piece = pieces.front();
+  if (pieces.size() != 1) {
+    if (fused.norm.data) ops.rmsNorm(fused.normed, fused.x, fused.norm, fused.epsilon, stream);
+    const Matrix& product = fused.end == ProductEnd::kStore ? fused.out : fused.product;
+    multiply(ops, product, fused.norm.data ? fused.normed : fused.x, bias, scratch, stream);
+    if (fused.end == ProductEnd::kAdd) ops.add(fused.out, product, stream);
+    if (fused.end == ProductEnd::kSwiglu) ops.swiglu(fused.out, product, stream);
+    return;
+  }
+  if (piece.isQuantized()) ops.fusedLinear(fused, piece.quantized, bias, scratch, stream);
+  else ops.fusedLinear(fused, piece.dense, bias, stream);
+}
+
+bool LinearWeight::canFuse(const Ops& ops, const FusedLinear& fused) const {
+  if (pieces.size() != 1) return false;
+  const LinearPiece& piece = pieces.front();
+  return piece.isQuantized() ? ops.canFuse(fused, piece.quantized) : ops.canFuse(fused, piece.dense);
+}
+
 }  // namespace octavo

@@ -25,6 +25,12 @@ struct LinearWeight {
   /** out = x · weightᵀ + bias, a product a piece; see Ops::linear. */
   void multiply(Ops& ops, const Matrix& out, const Matrix& x, const Vector& bias, const LinearScratch& scratch,
                 Stream& stream) const;
+
+  /** The same with what stands before and behind it in one op where it is of one piece; see Ops::fusedLinear. */
+  void multiplyFused(Ops& ops, const FusedLinear& fused, const Vector& bias, const LinearScratch& scratch,
+                     Stream& stream) const;
+  /** Of one piece, and where the device gains by it. */
+  bool canFuse(const Ops& ops, const FusedLinear& fused) const;
 };
 
 }  // namespace octavo

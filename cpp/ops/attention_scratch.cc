@@ -18,8 +18,9 @@ size_t aligned(int64_t bytes) { return static_cast<size_t>(ceilDivide(bytes, 256
 
 bool hasKernel(const AttentionShape& shape) {
   const int32_t dim = shape.headDim;
-  const bool made = dim == 64 || dim == 80 || dim == 96 || dim == 128 || dim == 192 || dim == 256;
-  return made && (shape.dtype == DType::kBF16 || shape.dtype == DType::kF16);
+  const bool forCodes = dim == 64 || dim == 128 || dim == 256;
+  const bool forFloats = forCodes || dim == 80 || dim == 96 || dim == 192;
+  return isCode(shape.dtype) ? forCodes : forFloats && dtypeBytes(shape.dtype) == 2;
 }
 
 /** As few items as the kernel's columns allow, of equal size. */

@@ -38,7 +38,12 @@ LinearScratchLayout::LinearScratchLayout(DType dtype, int64_t tokens, int64_t ro
 size_t LinearScratchLayout::arrangeBytes(int64_t rows, int64_t columns) {
   constexpr int64_t kMost = int64_t{8} << 20, kTileRows = QuantizedMatrix::kTileRows;
   const int64_t stride = QuantizedMatrix::strideOf(CodeType::kU8, columns);  // no codes take more
-  return static_cast<size_t>(std::max(std::min(alignedTo(rows, kTileRows) * stride, kMost), kTileRows * stride));
+  const int64_t copies = std::max(std::min(alignedTo(rows, kTileRows) * stride, kMost), kTileRows * stride);
+  return static_cast<size_t>(copies) + orderBytes(columns);
+}
+
+size_t LinearScratchLayout::orderBytes(int64_t columns) {
+  return static_cast<size_t>(alignedTo((columns + 1) * static_cast<int64_t>(sizeof(int32_t)), kPart));
 }
 
 }  // namespace octavo

@@ -36,6 +36,8 @@ struct LinearScratchLayout {
 
   /** Of a weight of [rows, columns] that Ops::arrange puts in order: some of its rows at a time, 64 at least. */
   static size_t arrangeBytes(int64_t rows, int64_t columns);
+  /** Of these, what the order of act-order columns takes. */
+  static size_t orderBytes(int64_t columns);
 
   /** For `tokens` rows of x of `dtype`, and a weight of [rows, columns]. */
   LinearScratchLayout(DType dtype, int64_t tokens, int64_t rows, int64_t columns, ActivationScaling scaling);

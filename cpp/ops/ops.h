@@ -8,8 +8,11 @@
 #include "ops/attention_variant.h"
 #include "ops/block_copies.h"
 #include "ops/expert_rows.h"
+#include "ops/fused_linear.h"
+#include "ops/image_turns.h"
 #include "ops/latent.h"
 #include "ops/linear_scratch.h"
+#include "ops/linear_trial.h"
 #include "ops/quantized_matrix.h"
 #include "ops/random_fill.h"
 #include "ops/repack.h"
@@ -43,6 +46,15 @@ class Ops {
   virtual void widenRows(int32_t* out, int32_t outStride, const int32_t* from, const int32_t* stride, int32_t rows,
                          Stream& stream) = 0;
 
+  /**
+   * to = the image whose turn it is. Its first eight bytes, an int64, say how many it has: a multiple of 16, at most
+   * the stride.
+   */
+  virtual void fetchImage(void* to, const ImageTurns& from, Stream& stream) = 0;
+
+  /** The first `bytes` bytes, a multiple of 8, of the image whose turn it is = from; then it is the next one's turn. */
+  virtual void storeImage(const ImageTurns& to, const void* from, size_t bytes, Stream& stream) = 0;
+
   /** out = x / sqrt(mean(x²) + epsilon) * weight, over columns. out may be x. */
   virtual void rmsNorm(const Matrix& out, const Matrix& x, const Vector& weight, float epsilon,
                        Stream& stream) = 0;
@@ -73,7 +85,39 @@ class Ops {
                       const LinearScratch& scratch, Stream& stream) = 0;
 
   /**
-   * The same for the rows of experts, each with a weight of its own: expert e has rows e · N … of `weight`, N of them,
+   * The tiles into which a product of `rows` rows with a dense weight of [columns, depth] and x of 16 bits can be divided,
+   * the one in use first; empty where there is no choice, as on the CPU.
+   */
+  virtual std::vector<LinearTile> linearTiles(int64_t rows, int64_t columns, int64_t depth) const;
+
+  /**
+   * Measures the tiles that are predicted to be near the fastest, and uses the one that was, for all products of the
+   * shape whose rows fall in the same bucket of kTunedRows. The tile changes the bits of a result where it divides K
+   * alone: that is never taken for up to 64 rows, nor for a gain of less than 8 %. Waits for the stream.
+   */
+  virtual LinearTuning tuneLinear(const LinearTrial& trial, Stream& stream);
+
+  /** Uses what an earlier run measured. False: the shape cannot be divided so, and nothing has changed. */
+  virtual bool keepTuned(const TunedLinear& tuned);
+
+  /** Throws kInternal where what these keep does not agree; nothing may run meanwhile. */
+  virtual void checkTuned() const {}
+
+  /**
+   * rmsNorm, linear, and add or swiglu, as ops/fused_linear.h has them; here as the ops one by one, whose bits are the
+   * definition. Nothing may share memory but a place that is not used. Weight, bias and norm may be read before the ops
+   * ahead on the stream have ended: no `fusedLinear`, `ropeKvWrite` or `pagedAttention` under way may write them.
+   */
+  virtual void fusedLinear(const FusedLinear& fused, const Matrix& weight, const Vector& bias, Stream& stream);
+  virtual void fusedLinear(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias,
+                           const LinearScratch& scratch, Stream& stream);
+
+  /** True where `fusedLinear` of so few rows takes less time than the ops one by one, which add and norm at once. */
+  virtual bool canFuse(const FusedLinear& fused, const Matrix& weight) const;
+  virtual bool canFuse(const FusedLinear& fused, const QuantizedMatrix& weight) const;
+
+  /**
+   * `linear` for the rows of experts, each with a weight of its own: expert e has rows e · N … of `weight`, N of them,
    * N = out.columns, a multiple of weight.groupRows. Rows of no expert are left as they are. Scratch: that of a weight
    * of N rows.
    */
@@ -111,7 +155,8 @@ class Ops {
 
   /**
    * headNorm of query and key where a weight is given, rope, then kvWrite: the same bits in query and cache. What `key`
-   * holds afterwards is left open, so that it need not be written. Here as the ops one by one.
+   * holds afterwards is left open, so that it need not be written. Here as the ops one by one. Positions and frequencies
+   * may be read before the ops ahead have ended, as the weight of `fusedLinear`.
    */
   virtual void ropeKvWrite(const KvCacheView& cache, int32_t layer, const RopeWrite& step, Stream& stream);
 
@@ -126,7 +171,6 @@ class Ops {
    * The result of a sequence does not depend on the other sequences of the batch; on how many of its query tokens one
    * call takes it may, in its last bits: up to kMostDecodeTokens are decodes. With a cache of 16 bits the softmax
    * weights may be rounded to its dtype before they meet the values.
-   * Throws kKernelsUnavailable, with nothing enqueued, for a variant or a cache that the device has no kernel for.
    */
   virtual void pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
                               const AttentionBatch& batch, float scale, const AttentionVariant& variant,

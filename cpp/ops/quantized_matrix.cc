@@ -68,9 +68,8 @@ int64_t QuantizedMatrix::paddedRows(CodeType type, int64_t rows) {
 }
 
 bool QuantizedMatrix::canBeTiles() const {
-  if (!hasWholeTiles || !isUnsigned(codeType) || groupRows != 1 || groupIndex || activations.scaling != ActivationScaling::kNone) {
-    return false;
-  }
+  if (!hasWholeTiles || !isUnsigned(codeType) || groupRows != 1) return false;
+  if (activations.scaling != ActivationScaling::kNone) return false;
   const bool isShift = groupColumns >= 32 && (groupColumns & (groupColumns - 1)) == 0;
   return (groups == 1 || isShift) && dtypeBytes(scaleType) == 2;
 }

@@ -46,7 +46,8 @@ struct ActivationQuantization {
 
 /**
  * How codes, scales and zeros lie. kRows is the layout of the definition, below; kTiles is that of a device's own
- * kernels, into which Ops::arrange brings a weight in place: 64 rows take the bytes that they took before.
+ * kernels, into which Ops::arrange brings a weight in place: 64 rows take the bytes that they took before. There the
+ * columns of an act-order weight stand by their groups, groupColumns each, and groupIndex[k] is the place of column k.
  */
 enum class CodeOrder : uint8_t { kRows, kTiles };
 
@@ -81,7 +82,7 @@ struct QuantizedMatrix {
   /** Rows of codes, scales and zeros for which there is memory. */
   static int64_t paddedRows(CodeType type, int64_t rows);
 
-  /** Unsigned codes, 16-bit scales, one group a row or groups of 32, 64, 128, … columns, no act-order. */
+  /** Unsigned codes, 16-bit scales, one group a row or groups of 32, 64, 128, … columns. */
   bool canBeTiles() const;
 };
 

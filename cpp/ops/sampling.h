@@ -67,6 +67,7 @@ struct SampleArguments {
   int32_t* tokens = nullptr;               // [rows] out
   float* logprobs = nullptr;               // [rows] out, of the picked token
   int32_t topCount = 0;                    // 0 … 20 best tokens to report
+  const int32_t* topWanted = nullptr;      // where given: report so many of them alone, at most topCount
   int32_t* topTokens = nullptr;            // [rows, topCount] out, best first
   float* topLogprobs = nullptr;            // [rows, topCount] out
 };

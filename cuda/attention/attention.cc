@@ -7,7 +7,8 @@ namespace octavo::cuda {
 void launchPagedAttention(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream) {
   const AttentionBatch& batch = attention.batch;
   if (batch.sequences == 0 || batch.tokens == 0) return;
-  const bool onTensorCores = canPrefillOnTensorCores(attention), splits = onTensorCores && canSplitDecode(attention);
+  const bool onTensorCores = canPrefillOnTensorCores(attention);
+  const bool splits = onTensorCores && canSplitDecode(attention, traits);
   const int32_t mostDecode = splits ? mostSplitTokens(attention, traits) : 1;
   if (onTensorCores && batch.maxQueryLength > mostDecode) {
     PagedAttention prefill = attention;

@@ -4,6 +4,9 @@
 #include <cuda_runtime_api.h>
 
 #include "cuda/device/device_traits.h"
+#include "ops/attention_variant.h"
+#include "ops/block_copies.h"
+#include "ops/rope_write.h"
 #include "ops/tensor.h"
 
 namespace octavo::cuda {
@@ -15,13 +18,15 @@ struct PagedAttention {
   int32_t layer = 0;
   AttentionBatch batch;
   float scale = 1;
-  int32_t window = 0;  // 0: unlimited
+  AttentionVariant variant;
   AttentionScratch scratch;
   int32_t leastPrefill = 2;  // query tokens of the sequences that prefill takes, at least
 };
 
 void launchKvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, const Heads& value,
-                   const int64_t* slots, cudaStream_t stream);
+                   const int64_t* slots, const KvScales& scales, cudaStream_t stream);
+void launchRopeKvWrite(const KvCacheView& cache, int32_t layer, const RopeWrite& step, cudaStream_t stream);
+void launchCopyBlocks(const BlockCopies& copies, cudaStream_t stream);
 
 /**
  * Sequences with few query tokens (mostSplitTokens, or one where the split kernel does not apply) go to the decode
@@ -31,10 +36,10 @@ void launchKvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, co
 void launchPagedAttention(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream);
 
 /**
- * True where the split decode kernel applies: one 16-bit dtype, a head dim it is made for, alignment, and a scratch
- * whose limits hold the batch.
+ * True where the split decode kernel applies: one 16-bit dtype, or a query of 16 bits over codes on Hopper; a head dim
+ * it is made for, alignment, and a scratch whose limits hold the batch.
  */
-bool canSplitDecode(const PagedAttention& attention);
+bool canSplitDecode(const PagedAttention& attention, const DeviceTraits& traits);
 
 /**
  * Query tokens of the sequences that it takes, at most: kMostDecodeTokens; one where no kernel for this card has room
@@ -49,7 +54,10 @@ void launchSplitDecode(const PagedAttention& attention, const DeviceTraits& trai
 void launchDecodeAttention(const PagedAttention& attention, bool everyToken, const DeviceTraits& traits,
                            cudaStream_t stream);
 
-/** True where the tensor-core kernel applies: one 16-bit dtype, head dim a multiple of 8, aligned, a positive scale. */
+/**
+ * True where the tensor-core kernel applies: a query of 16 bits over a cache of its dtype or of codes, head dim a
+ * multiple of 8, aligned, a positive scale.
+ */
 bool canPrefillOnTensorCores(const PagedAttention& attention);
 
 /** A block 128 query tokens of a head, for sequences with at least leastPrefill query tokens. */

@@ -6,8 +6,6 @@
 namespace octavo::cuda {
 namespace {
 
-constexpr float kLog2E = 1.4426950408889634f;
-
 // A cluster an item pays where one block an item would leave multiprocessors idle and the keys are many.
 bool isClustered(const decode::Arguments& a, int64_t items, const DeviceTraits& traits) {
   int64_t blocks = items * a.query.heads / std::min(a.groupSize, 4);
@@ -22,14 +20,16 @@ void launchDecodeAttention(const PagedAttention& attention, bool everyToken, con
                       attention.query,
                       CacheLayout(attention.cache, attention.layer),
                       attention.batch,
-                      attention.scale * kLog2E,
-                      attention.window,
+                      Variant(attention.variant, attention.cache, attention.query.heads),
+                      Variant::scoreScale(attention.variant, attention.cache, attention.scale),
+                      attention.variant.window,
                       attention.query.heads / attention.cache.kvHeads,
                       isChunked(attention.cache.data, attention.cache.headDim, 0),
                       everyToken};
   int64_t items = everyToken ? attention.batch.tokens : attention.batch.sequences;
   bool clustered = isClustered(a, items, traits);
-  if (a.cache.dtype == DType::kF32) decode::launchF32(a, items, clustered, stream);
+  if (isCode(a.cache.dtype)) decode::launchCodes(a, items, clustered, stream);
+  else if (a.cache.dtype == DType::kF32) decode::launchF32(a, items, clustered, stream);
   else if (a.cache.dtype == DType::kBF16) decode::launchBf16(a, items, clustered, stream);
   else decode::launchF16(a, items, clustered, stream);
 }

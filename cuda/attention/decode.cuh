@@ -10,7 +10,8 @@
 // anyway) one block takes all splits. Both give the same bits, and a token's result does not depend on its
 // batch. No scratch memory is needed.
 //
-// Within a warp kLanes lanes share a key, 8 elements each, and 32 / kLanes keys are in work at once.
+// Within a warp kLanes lanes share a key, 8 elements each, and 32 / kLanes keys are in work at once. Codes of a cache
+// become fp32 as they are read; the scale of a key multiplies its score, that of a value its weight.
 //
 // Measured on an H200, bf16, 32 query and 8 KV heads of 128, 2026-11-29, median, useful bytes:
 //   1 × 1000 tokens 15 µs; 1 × 8192 55 µs; 1 × 131072 697 µs (0.77 TB/s: 64 blocks do not fill the card);
@@ -19,11 +20,11 @@
 
 #include <cooperative_groups.h>
 
-#include <type_traits>
-
 #include "cuda/attention/attention.h"
 #include "cuda/attention/cache_layout.cuh"
+#include "cuda/attention/decode_row.cuh"
 #include "cuda/attention/decode_state.cuh"
+#include "cuda/attention/variant.cuh"
 #include "cuda/device/floats.cuh"
 
 namespace octavo::cuda::decode {
@@ -38,10 +39,11 @@ struct Arguments {
   Heads out, query;
   CacheLayout cache;
   AttentionBatch batch;
+  Variant variant;
   float scaleLog2;    // scale · log2(e): scores are kept in log2
   int32_t window;
   int32_t groupSize;  // query heads a KV head
-  bool chunked;       // rows of the cache are whole 16-byte chunks
+  bool chunked;       // rows of the cache are whole chunks of 8 elements, on a boundary of as many
   bool everyToken;    // items are query tokens; otherwise sequences, of which longer queries are skipped
 };
 
@@ -78,49 +80,23 @@ __device__ __forceinline__ bool findItem(const Arguments& a, Item& item) {
   return true;
 }
 
-/** Elements of a key or value row that this lane holds; zeros past the head's dim. */
+/** The keys and values that a lane's slot has in work. */
 template <typename Element>
-struct Row {
-  uint4 bits[sizeof(Element) / 2];
-
-  __device__ __forceinline__ void clear() {
-#pragma unroll
-    for (uint4& part : bits) part = make_uint4(0, 0, 0, 0);
-  }
-  /** Element by element where rows are not whole chunks. */
-  __device__ __forceinline__ void load(const Element* from, int count, bool chunked) {
-    if (chunked) {
-#pragma unroll
-      for (int i = 0; i < static_cast<int>(sizeof(Element) / 2); ++i) bits[i] = reinterpret_cast<const uint4*>(from)[i];
-      return;
-    }
-    Element* elements = reinterpret_cast<Element*>(bits);
-#pragma unroll
-    for (int i = 0; i < kChunk; ++i) {
-      if (i < count) elements[i] = from[i];
-    }
-  }
-  __device__ __forceinline__ void unpack(float (&values)[kChunk]) const {
-    if constexpr (sizeof(Element) == 4) {
-      const float* elements = reinterpret_cast<const float*>(bits);
-#pragma unroll
-      for (int i = 0; i < kChunk; ++i) values[i] = elements[i];
-    } else {
-      unpackChunk(values, bits[0], std::is_same_v<Element, __nv_bfloat16>);
-    }
-  }
+struct Batch {
+  Row<Element> keys[kBatch], values[kBatch];
+  RowScales<Element> scales[kBatch];
+  bool seen[kBatch];
 };
 
 /** Adds kBatch keys, their scores and values, to the running softmax. */
 template <typename Element, int kHeads, int kLanes>
 __device__ __forceinline__ void addKeys(State<kHeads>& state, const float (&query)[kHeads][kChunk],
-                                        const Row<Element> (&keys)[kBatch], const Row<Element> (&rows)[kBatch],
-                                        const bool (&seen)[kBatch]) {
+                                        const Batch<Element>& batch, const Arguments& a) {
   float scores[kHeads][kBatch];
 #pragma unroll
   for (int u = 0; u < kBatch; ++u) {
     float key[kChunk];
-    keys[u].unpack(key);
+    batch.keys[u].unpack(key, a.cache.dtype);
 #pragma unroll
     for (int h = 0; h < kHeads; ++h) {
       float dot = 0;
@@ -128,14 +104,24 @@ __device__ __forceinline__ void addKeys(State<kHeads>& state, const float (&quer
       for (int i = 0; i < kChunk; ++i) dot = fmaf(query[h][i], key[i], dot);
 #pragma unroll
       for (int offset = kLanes / 2; offset > 0; offset >>= 1) dot += __shfl_xor_sync(0xffffffffu, dot, offset);
-      scores[h][u] = seen[u] ? dot : -INFINITY;
+      scores[h][u] = batch.scales[u].ofKey(dot);
+    }
+  }
+  if (a.variant.cap > 0) {  // for all at once: with a branch a score the shuffles of each would wait for the last ones'
+#pragma unroll
+    for (int h = 0; h < kHeads; ++h) {
+#pragma unroll
+      for (float& score : scores[h]) score = capped(score, a.variant.cap);
     }
   }
 #pragma unroll
   for (int h = 0; h < kHeads; ++h) {
     float maximum = state.maximum[h];
 #pragma unroll
-    for (int u = 0; u < kBatch; ++u) maximum = fmaxf(maximum, scores[h][u]);
+    for (int u = 0; u < kBatch; ++u) {
+      if (!batch.seen[u]) scores[h][u] = -INFINITY;
+      maximum = fmaxf(maximum, scores[h][u]);
+    }
     float base = maximum == -INFINITY ? 0.0f : maximum;  // nothing seen yet: every weight below is 0
     float correction = exp2f(state.maximum[h] - base);
     state.maximum[h] = maximum;
@@ -151,11 +137,12 @@ __device__ __forceinline__ void addKeys(State<kHeads>& state, const float (&quer
 #pragma unroll
   for (int u = 0; u < kBatch; ++u) {
     float value[kChunk];
-    rows[u].unpack(value);
+    batch.values[u].unpack(value, a.cache.dtype);
 #pragma unroll
     for (int h = 0; h < kHeads; ++h) {
+      const float weight = batch.scales[u].ofValue(scores[h][u]);
 #pragma unroll
-      for (int i = 0; i < kChunk; ++i) state.values[h][i] = fmaf(scores[h][u], value[i], state.values[h][i]);
+      for (int i = 0; i < kChunk; ++i) state.values[h][i] = fmaf(weight, value[i], state.values[h][i]);
     }
   }
 }
@@ -172,25 +159,26 @@ __device__ __forceinline__ void attendPart(State<kHeads>& state, const Arguments
   int firstTile = item.firstKey / kTileKeys;
   int tile = firstTile + (part - firstTile % kParts + kParts) % kParts;
   for (; tile * kTileKeys < item.endKey; tile += kParts) {
-    int tileKey = tile * kTileKeys;
-    const Element* block = cache + item.blocks[tileKey / a.cache.blockSize] * a.cache.blockStride +
-                           static_cast<int64_t>(tileKey % a.cache.blockSize) * a.cache.headDim;
+    int tileKey = tile * kTileKeys, inBlock = tileKey % a.cache.blockSize;
+    const int64_t number = item.blocks[tileKey / a.cache.blockSize];
+    const Element* block = cache + number * a.cache.blockStride + static_cast<int64_t>(inBlock) * a.cache.headDim;
 #pragma unroll
     for (int first = 0; first < kTileKeys; first += kBatch * kSlots) {
-      Row<Element> keys[kBatch], rows[kBatch];
-      bool seen[kBatch];
+      Batch<Element> batch;
 #pragma unroll
       for (int u = 0; u < kBatch; ++u) {
         int offset = first + u * kSlots + slot, key = tileKey + offset;
-        seen[u] = key >= item.firstKey && key < item.endKey;
-        keys[u].clear();
-        rows[u].clear();  // what lies past the context may be NaN
-        if (!seen[u] || count <= 0) continue;
+        batch.seen[u] = key >= item.firstKey && key < item.endKey;
+        batch.keys[u].clear();
+        batch.values[u].clear();  // what lies past the context may be NaN
+        if (!batch.seen[u]) continue;
+        batch.scales[u].load(a.cache, number, item.kvHead, inBlock + offset);
+        if (count <= 0) continue;
         const Element* at = block + offset * a.cache.headDim;
-        keys[u].load(at + a.cache.keyStart, count, a.chunked);
-        rows[u].load(at + a.cache.valueStart, count, a.chunked);
+        batch.keys[u].load(at + a.cache.keyStart, count, a.chunked);
+        batch.values[u].load(at + a.cache.valueStart, count, a.chunked);
       }
-      addKeys<Element, kHeads, kLanes>(state, query, keys, rows, seen);
+      addKeys<Element, kHeads, kLanes>(state, query, batch, a);
     }
   }
 }
@@ -213,8 +201,10 @@ __device__ __forceinline__ void mergeParts(const Arguments& a, const Item& item,
       }
       total.add(strand.maximum, strand.sum, strand.value);
     }
+    const SoftmaxEnd end(a.variant, item.firstHead + head, total.maximum, total.sum);
     int64_t to = item.token * a.out.tokenStride + static_cast<int64_t>(item.firstHead + head) * dim + column;
-    storeFloat(a.out.data, a.out.dtype, to, total.sum > 0 ? total.value / total.sum : 0.0f);
+    storeFloat(a.out.data, a.out.dtype, to, total.value * end.factor);
+    if (column == 0) end.store(a.variant, item.token, item.firstHead + head);
   }
 }
 

@@ -41,5 +41,6 @@ void launchElement(const Arguments& a, int64_t items, bool clustered, cudaStream
 void launchF32(const Arguments& a, int64_t items, bool clustered, cudaStream_t stream);
 void launchBf16(const Arguments& a, int64_t items, bool clustered, cudaStream_t stream);
 void launchF16(const Arguments& a, int64_t items, bool clustered, cudaStream_t stream);
+void launchCodes(const Arguments& a, int64_t items, bool clustered, cudaStream_t stream);
 
 }  // namespace octavo::cuda::decode

@@ -9,6 +9,12 @@
 
 namespace octavo::cuda {
 
+/** Which of two ways of moving latents a kernel takes: to be timed against each other. The results have the same bits. */
+struct LatentForms {
+  bool sharesTiles = true;  // the wide kernel: two blocks with rows of the same sequence bring each other their tiles
+  bool copiesRows = false;   // the other one: latents as they lie, a row a copy, in place of boxes of 64 columns
+};
+
 /** The arguments of Ops::latentAttention. */
 struct LatentAttention {
   Heads out, query;
@@ -17,6 +23,7 @@ struct LatentAttention {
   AttentionBatch batch;
   float scale = 1;
   AttentionScratch scratch;
+  LatentForms forms;
 };
 
 /** The arguments of Ops::expandedAttention. */

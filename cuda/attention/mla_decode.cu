@@ -3,18 +3,19 @@
 // A block is a worker (mla_schedule.cuh): one warp brings tiles of 32 latents by the tensor memory accelerator, four
 // score them (mma.m16n8k16, the 16 rows its M side, a quarter of the 576 columns each), two make weights of the
 // scores, eight add 64 columns of values each. They meet at barriers alone and work on different tiles at a time. A
-// latent is read from memory once for 16 rows: it is key and value in place.
+// latent is read from memory once for 16 rows: it is key and value in place. Its tile comes by one copy of boxes, or by
+// a copy a row (LatentForms), which reads memory from one end to the other.
 //
 // Measured on an H200, bf16, 16 heads, blocks of 64, shuffled, 2026-11-30, median of replayed graphs, the launch of
-// mla_combine.cuh included, latents counted once: 64 × 4096 93.0 µs, 3.25 TB/s; 128 × 4096 167.7 µs, 3.60; one of 4096
-// 19.6 µs. The version before took 108, 181 and 20.1: it had parts of 256 keys and a slower second launch; what each of
-// the two cost was not measured apart. An earlier one with parts of 256, copies alone and nothing folded, took 80, 152
-// and 6.8. 128 registers, no spills.
+// mla_combine.cuh included, latents counted once, when no launch began before the one in front of it had ended: 64 ×
+// 4096 93.0 µs, 3.25 TB/s; 128 × 4096 167.7 µs, 3.60; one of 4096 19.6 µs. The version before took 108, 181 and 20.1: it
+// had parts of 256 keys and a slower second launch; what each of the two cost was not measured apart. An earlier one
+// with parts of 256, copies alone and nothing folded, took 80, 152 and 6.8. 128 registers, no spills.
 #include <algorithm>
 
 #include "cuda/attention/mla_decode_score.cuh"
 #include "cuda/attention/mla_decode_value.cuh"
-#include "cuda/device/cuda_check.h"
+#include "cuda/device/early_launch.h"
 #include "cuda/device/shared_memory.h"
 #include "cuda/device/tensor_map.h"
 #include "cuda/ptx/cluster.cuh"
@@ -27,13 +28,17 @@ constexpr float kLog2E = 1.4426950408889634f;
 
 static_assert(kValueWarps == kSlices && kSlices * Shape::kVectors * 32 * 16 == kTileRows * (kRank + 64) * 4);
 
-template <DType kType>
+template <DType kType, typename Form>
 __global__ void __launch_bounds__(kThreads, 1)
     decodeKernel(const __grid_constant__ Arguments a, const __grid_constant__ CUtensorMap map) {
 #if __CUDA_ARCH__ >= 900
   extern __shared__ uint8_t shared[];
   const Place place(shared);
-  if (threadIdx.x == 0) place.initialise();
+  if (threadIdx.x == 0) {
+    ptx::prefetchTensorMap(&map);
+    place.initialise();
+  }
+  ptx::waitForPredecessors();
   int before;
   const Line line = lineOf<Shape>(a, 0, before);
   int worker = blockIdx.x, warp = threadIdx.x / 32;
@@ -42,19 +47,24 @@ __global__ void __launch_bounds__(kThreads, 1)
   const Segment<Shape> segment = firstSegment<Shape>(a, 0, line.start(worker), lineEnd);
   __syncthreads();
   ptx::letSuccessorsBegin();
-  if (warp < kScoreWarps) Scorer<kType>(a, place).run(segment, lineEnd);
+  if (warp < kScoreWarps) Scorer<kType, Form>(a, place).run(segment, lineEnd);
   else if (warp < kFirstValueWarp) Weigher<kType>(a, place).run(segment, lineEnd);
-  else if (warp < kFirstValueWarp + kValueWarps) Adder<kType>(a, place, line).run(segment, lineEnd, worker);
-  else feed(a, &map, place, segment, lineEnd);
+  else if (warp < kFirstValueWarp + kValueWarps) Adder<kType, Form>(a, place, line).run(segment, lineEnd, worker);
+  else Feed<Form>(a, &map, place).run(segment, lineEnd);
 #endif
 }
 
+template <DType kType, typename Form>
+void launchForm(const Arguments& a, const CUtensorMap& map, cudaStream_t stream) {
+  allowSharedMemory<decodeKernel<kType, Form>>(Place::kBytes);
+  launchEarly(decodeKernel<kType, Form>,
+              {dim3(static_cast<unsigned>(a.workers)), dim3(kThreads), Place::kBytes, stream}, "latentDecode", a, map);
+}
+
 template <DType kType>
-void launch(const Arguments& a, const CUtensorMap& map, cudaStream_t stream) {
-  constexpr auto kKernel = decodeKernel<kType>;
-  allowSharedMemory<decodeKernel<kType>>(Place::kBytes);
-  kKernel<<<a.workers, kThreads, Place::kBytes, stream>>>(a, map);
-  checkLaunch("latentDecode");
+void launch(const Arguments& a, const CUtensorMap& map, bool copiesRows, cudaStream_t stream) {
+  if (copiesRows) launchForm<kType, Rows>(a, map, stream);
+  else launchForm<kType, Boxes>(a, map, stream);
   launchCombine<kType, Shape>(a, stream);
 }
 
@@ -77,10 +87,12 @@ void launchLatentDecode(const LatentAttention& attention, const LatentScratchLay
                          reinterpret_cast<int32_t*>(scratch),
                          layout.tiles,
                          reinterpret_cast<float4*>(scratch + layout.counterBytes),
-                         layout.slots};
+                         layout.slots,
+                         static_cast<const char*>(attention.cache.data),
+                         1};
   const CUtensorMap map = latentMapOf(attention.cache, mla::kTileKeys, mla::kWidth / 64);
-  if (attention.cache.dtype == DType::kBF16) mla::launch<DType::kBF16>(a, map, stream);
-  else mla::launch<DType::kF16>(a, map, stream);
+  if (attention.cache.dtype == DType::kBF16) mla::launch<DType::kBF16>(a, map, attention.forms.copiesRows, stream);
+  else mla::launch<DType::kF16>(a, map, attention.forms.copiesRows, stream);
 }
 
 }  // namespace octavo::cuda

@@ -18,8 +18,25 @@ constexpr int kStages = 5;    // tiles in flight or in work
 constexpr int kPartials = 2;  // tiles whose partial scores wait for the weight warps
 constexpr int kWeights = 3;   // tiles whose weights wait for the value warps
 
-constexpr int kSlabBytes = kTileKeys * 128;  // 64 columns of a tile, rows of 128 bytes, swizzled
-constexpr int kTileBytes = kWidth / 64 * kSlabBytes;
+constexpr int kLatentBytes = kWidth * 2;
+constexpr int kTileBytes = kTileKeys * (kLatentBytes + 32);  // room for a tile of either form, a multiple of 1024
+
+/** A tile as boxes of 64 columns, rows of 128 bytes, swizzled: one copy. */
+struct Boxes {
+  /** Of 8 columns of a latent from the tile's first byte. */
+  static __device__ __forceinline__ uint32_t offset(int key, int chunk) {
+    return (chunk >> 3) * (kTileKeys * 128) + key * 128 + (((chunk & 7) ^ (key & 7)) << 4);
+  }
+};
+
+/** A tile as latents lie in memory, a copy a row, 16 bytes apart so that a column of eight is in different banks. */
+struct Rows {
+  static constexpr int kPitch = kLatentBytes + 16;
+  static __device__ __forceinline__ uint32_t offset(int key, int chunk) { return key * kPitch + chunk * 16; }
+};
+
+static_assert(kTileBytes % 1024 == 0 && kTileKeys * Rows::kPitch <= kTileBytes);
+
 /** Pitches that put eight rows of a column in different banks. */
 constexpr int kScorePitch = kTileKeys * 4 + 32, kWeightPitch = kTileKeys * 2 + 16;
 constexpr int kPartialBytes = kTileRows * kScorePitch;  // of a score warp
@@ -108,28 +125,49 @@ struct Turn {
 };
 
 /** Brings all tiles of a worker, across the borders of items. By one warp. */
-__device__ __forceinline__ void feed(const Arguments& a, const CUtensorMap* map, const Place& place,
-                                     Segment<Shape> segment, int lineEnd) {
-  Turn<kStages> turn;
-  int lane = threadIdx.x % 32;
-  const uint64_t policy = ptx::evictFirstPolicy();  // pieces of items, not latents, are read again
-  for (; !segment.isEmpty(); advance(a, segment, lineEnd)) {
-    const int32_t* table = a.batch.blockTable + static_cast<int64_t>(segment.index) * a.batch.tableStride;
-    for (int first = segment.begin; first < segment.end; first += 32) {
-      int own = min(first + lane, segment.end - 1);
-      int block = table[own >> a.blockShift];
-      for (int tile = first; tile < min(first + 32, segment.end); ++tile, turn.advance()) {
-        int plane = __shfl_sync(0xffffffffu, block, tile - first) * a.layers + a.layer;
-        ptx::waitBarrier(place.empty(turn.index), turn.parity ^ 1);
-        if (lane == 0) {
-          ptx::arriveExpecting(place.full(turn.index), kTileBytes);
-          ptx::loadTile(place.tile(turn.index), map, place.full(turn.index), 0,
-                        (tile & ((1 << a.blockShift) - 1)) * kTileKeys, 0, plane, policy);
+template <typename Form>
+class Feed {
+ public:
+  __device__ __forceinline__ Feed(const Arguments& a, const CUtensorMap* map, const Place& place)
+      : a_(a), map_(map), place_(place), lane_(threadIdx.x % 32) {}
+
+  __device__ __forceinline__ void run(Segment<Shape> segment, int lineEnd) {
+    static_assert(kTileKeys == 32, "a lane a latent");
+    for (; !segment.isEmpty(); advance(a_, segment, lineEnd)) {
+      const int32_t* table = a_.batch.blockTable + static_cast<int64_t>(segment.index) * a_.batch.tableStride;
+      for (int first = segment.begin; first < segment.end; first += 32) {
+        int own = min(first + lane_, segment.end - 1);
+        int block = table[own >> a_.blockShift];
+        for (int tile = first; tile < min(first + 32, segment.end); ++tile, turn_.advance()) {
+          const int plane = __shfl_sync(0xffffffffu, block, tile - first) * a_.layers + a_.layer;
+          ptx::waitBarrier(place_.empty(turn_.index), turn_.parity ^ 1);
+          if (lane_ == 0) ptx::arriveExpecting(place_.full(turn_.index), kTileKeys * kLatentBytes);
+          __syncwarp();
+          load(plane, (tile & ((1 << a_.blockShift) - 1)) * kTileKeys);
         }
-        __syncwarp();
       }
     }
   }
-}
+
+ private:
+  /** Latents from `first` on of a block's plane. */
+  __device__ __forceinline__ void load(int plane, int first) const {
+    const uint32_t to = place_.tile(turn_.index), full = place_.full(turn_.index);
+    if constexpr (__is_same(Form, Rows)) {
+      const int64_t row = (static_cast<int64_t>(plane) << a_.blockShift) * kTileKeys + first + lane_;
+      ptx::loadBytes(to + Rows::offset(lane_, 0), a_.latents + row * kLatentBytes, kLatentBytes, full, policy_);
+    } else if (lane_ == 0) {
+      ptx::loadTile(to, map_, full, 0, first, 0, plane, policy_);
+    }
+    __syncwarp();
+  }
+
+  const Arguments& a_;
+  const CUtensorMap* map_;
+  const Place& place_;
+  int lane_;
+  uint64_t policy_ = ptx::evictFirstPolicy();  // pieces of items, not latents, are read again
+  Turn<kStages> turn_;
+};
 
 }  // namespace octavo::cuda::mla

@@ -9,7 +9,7 @@ namespace octavo::cuda::mla {
 constexpr int kSteps = kWidth / 16 / kScoreWarps;  // of 16 columns, that a score warp has
 
 /** Four warps, a quarter of the columns each: partial scores, which meet in shared memory. */
-template <DType kType>
+template <DType kType, typename Form>
 class Scorer {
  public:
   __device__ __forceinline__ Scorer(const Arguments& a, const Place& place)
@@ -49,8 +49,7 @@ class Scorer {
   /** Keys 16 · (load % 2) and up, columns 16 · (load / 2) of this warp's. */
   __device__ __forceinline__ void loadKeys(uint32_t (&keys)[4], uint32_t tile, int load) const {
     int column = warp_ * kSteps + load / 2;
-    ptx::loadMatrices(keys, tile + (column >> 2) * kSlabBytes + (row_ + load % 2 * 16) * 128 +
-                                ((((column & 3) * 2 + chunk_) ^ (row_ & 7)) << 4));
+    ptx::loadMatrices(keys, tile + Form::offset(row_ + load % 2 * 16, column * 2 + chunk_));
   }
 
   __device__ __forceinline__ void multiply() {

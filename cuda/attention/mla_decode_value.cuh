@@ -52,7 +52,7 @@ struct State {
   }
 };
 
-template <DType kType>
+template <DType kType, typename Form>
 class Adder {
  public:
   __device__ __forceinline__ Adder(const Arguments& a, const Place& place, const Line& line)
@@ -109,10 +109,10 @@ class Adder {
       ptx::loadMatrices(weights[1], from + 32);
       release(place_.weightsEmpty(turn_.index));
       if (__any_sync(0xffffffffu, low != 1.0f || high != 1.0f)) part.scale(low, high);
-      uint32_t slab = place_.tile(stage_.index) + warp_ * kSlabBytes;
+      const uint32_t values = place_.tile(stage_.index);
       int filled = segment.sequence.context - tile * kTileKeys;
-      if (filled < kTileKeys) clear(slab, filled);
-      multiply(part, weights, slab);
+      if (filled < kTileKeys) clear(values, filled, warp_ * 8);
+      multiply(part, weights, values);
       release(place_.empty(stage_.index));
       turn_.advance();
       stage_.advance();
@@ -124,23 +124,25 @@ class Adder {
     if (lane_ == 0) ptx::arrive(barrier);
   }
 
-  __device__ __forceinline__ void multiply(State& part, const uint32_t (&weights)[2][4], uint32_t slab) const {
+  __device__ __forceinline__ void multiply(State& part, const uint32_t (&weights)[2][4], uint32_t tile) const {
 #pragma unroll
     for (int step = 0; step < 2; ++step) {
       int row = step * 16 + (lane_ & 15);
 #pragma unroll
       for (int pair = 0; pair < 4; ++pair) {
         uint32_t v[4];
-        ptx::loadMatricesTransposed(v, slab + row * 128 + (((pair * 2 + (lane_ >> 4)) ^ (row & 7)) << 4));
+        ptx::loadMatricesTransposed(v, tile + Form::offset(row, warp_ * 8 + pair * 2 + (lane_ >> 4)));
         ptx::multiplyAdd<kType>(part.values[pair * 2], weights[step], v[0], v[1]);
         ptx::multiplyAdd<kType>(part.values[pair * 2 + 1], weights[step], v[2], v[3]);
       }
     }
   }
 
-  /** Zeros past the last key: a weight of 0 does not make a number of NaN. */
-  __device__ __noinline__ void clear(uint32_t slab, int firstRow) const {
-    for (int i = firstRow * 8 + lane_; i < kTileKeys * 8; i += 32) ptx::storeZeros(slab + i * 16);
+  /** Zeros past the last key in 64 columns: a weight of 0 does not make a number of NaN. */
+  static __device__ __noinline__ void clear(uint32_t tile, int firstRow, int firstChunk) {
+    for (int i = firstRow * 8 + static_cast<int>(threadIdx.x % 32); i < kTileKeys * 8; i += 32) {
+      ptx::storeZeros(tile + Form::offset(i / 8, firstChunk + i % 8));
+    }
     ptx::fenceForCopies();
     __syncwarp();
   }

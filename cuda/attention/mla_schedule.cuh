@@ -31,6 +31,8 @@ struct Arguments {
   int32_t rowTiles;
   float4* partials;    // [workers, abreast, slots, kSlices, Shape::kVectors, 32] pieces of items
   int32_t slots;
+  const char* latents;  // the cache
+  int32_t sharers;      // blocks, of those abreast, to all of which one brings latents
 };
 
 /** An item's output is cut into the parts of a warp: 16 rows each, in the fragments of mma.m16n8k16. */
@@ -131,7 +133,7 @@ __device__ __forceinline__ int sumOverWarp(int value) {
 template <typename Shape>
 __device__ __forceinline__ Line lineOf(const Arguments& a, int end, int& before) {
   int tiles = 0, chunks = 0, passed = 0;
-#pragma unroll 2
+#pragma unroll 4
   for (int index = threadIdx.x % 32; index < a.batch.sequences; index += 32) {
     Sequence<Shape> sequence(a, index);
     if (sequence.tiles == 0) continue;

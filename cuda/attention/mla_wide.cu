@@ -3,18 +3,24 @@
 // The two warpgroups of a block hold half of the 64 × 512 outputs each (128 registers a thread). Of a pair of tiles
 // each scores and weighs one, and hands its weights to the other; both add the values of both tiles to their halves, so
 // that one multiplies while the other weighs. One thread brings tiles by the tensor memory accelerator, in halves that
-// are freed early: queries and two tiles fill shared memory. Blocks side by side have different rows of the same
-// sequence, so that its latents come from memory once.
+// are freed early and asked for again in the order in which they are freed, from the L2: queries and two tiles fill
+// shared memory, so what a tile waits for is not hidden. Blocks side by side have different rows of the same sequence
+// and bring each other half of every tile, so that its latents leave memory and the L2 once.
 //
-// Measured on an H200, bf16, 128 heads, 2026-11-30, median of replayed graphs, the launch of mla_combine.cuh included:
-// 128 × 4096 373 µs, 392 TFLOP/s; one of 4096 28.1 µs. Parts of 768 keys gave 365 µs and 36.9 where 512 gave 383 and
-// 29.9 (the version before). An earlier one, of 515 µs, took 317 without its waits for tiles: they come late. 168
-// registers at launch, 232 in the warpgroups; 220 bytes are spilt, and some of them are read in the loop over tiles.
+// A pair of tiles are 36 × 2 products of 64 × 64 × 16 (32 clocks each) and 4 × 4 of 64 × 256 × 16 (128 clocks): 4352
+// clocks, in which shared memory moves 288 KB for the first, 128 KB for the second and 144 KB of copies, at 128 bytes
+// a clock 4480. A chunk that is put away moves 256 KB to and from the L2.
+//
+// Measured on an H200, bf16, 128 heads, 2026-11-30, median of replayed graphs, the launch of mla_combine.cuh included,
+// of the version before, whose copies waited in another order, a block for itself: 128 × 4096 359 µs, 407 TFLOP/s; one
+// of 4096 27.1 µs. Parts of 768 keys gave 365 µs and 36.9 where 512 gave 383 and 29.9. An earlier one, of 515 µs, took
+// 317 without its waits for tiles. 168 registers at launch, 232 in the warpgroups; 216 bytes are spilt, none of them
+// read in the loop over tiles.
 #include <algorithm>
 
 #include "cuda/attention/mla_wide_group.cuh"
 #include "cuda/device/alignment.h"
-#include "cuda/device/cuda_check.h"
+#include "cuda/device/early_launch.h"
 #include "cuda/device/shared_memory.h"
 #include "cuda/device/tensor_map.h"
 #include "cuda/ptx/cluster.cuh"
@@ -34,18 +40,24 @@ __global__ void __launch_bounds__(kThreads, 1)
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ uint8_t shared[];
   const Place place(shared);
-  if (threadIdx.x == 0) place.initialise();
+  if (threadIdx.x == 0) {
+    ptx::prefetchTensorMap(&queries);
+    ptx::prefetchTensorMap(&latents);
+    place.initialise(a.sharers);
+  }
+  ptx::waitForPredecessors();
   int before;
   const Line line = lineOf<Shape>(a, 0, before);
   const int worker = static_cast<int>(blockIdx.x) / a.abreast, neighbour = static_cast<int>(blockIdx.x) % a.abreast;
   if (worker >= min(line.workers, line.total)) return;
   int lineEnd = line.start(worker + 1);
   const Segment<Shape> segment = firstSegment<Shape>(a, neighbour, line.start(worker), lineEnd);
-  __syncthreads();
+  ptx::syncCluster();  // the other block's barriers are there too
   ptx::letSuccessorsBegin();
   if (threadIdx.x < 128) {
     ptx::lowerRegisters<40>();
     if (threadIdx.x == 0) Feed(a, &queries, &latents, place).run(segment, lineEnd);
+    __syncwarp();
   } else if (threadIdx.x < 256) {
     ptx::raiseRegisters<232>();
     Group<kType, 0>(a, place, line).run(segment, lineEnd, firstSlot(a, worker, neighbour));
@@ -53,6 +65,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     ptx::raiseRegisters<232>();
     Group<kType, 1>(a, place, line).run(segment, lineEnd, firstSlot(a, worker, neighbour));
   }
+  ptx::syncCluster();  // a block stays while the other one may still write and arrive in it
 #endif
 }
 
@@ -60,8 +73,10 @@ template <DType kType>
 void launch(const Arguments& a, const CUtensorMap& queries, const CUtensorMap& latents, cudaStream_t stream) {
   constexpr auto kKernel = wideKernel<kType>;
   allowSharedMemory<wideKernel<kType>>(Place::kBytes);
-  kKernel<<<a.workers * a.abreast, kThreads, Place::kBytes, stream>>>(a, queries, latents);
-  checkLaunch("wideLatentDecode");
+  launchEarly(kKernel,
+              {dim3(static_cast<unsigned>(a.workers * a.abreast)), dim3(kThreads), Place::kBytes, stream,
+               static_cast<unsigned>(a.sharers)},
+              "wideLatentDecode", a, queries, latents);
   launchCombine<kType, Shape>(a, stream);
 }
 
@@ -94,7 +109,9 @@ void launchWideLatentDecode(const LatentAttention& attention, const LatentScratc
                          reinterpret_cast<int32_t*>(scratch),
                          layout.tiles,
                          reinterpret_cast<float4*>(scratch + layout.counterBytes),
-                         layout.wideSlots};
+                         layout.wideSlots,
+                         static_cast<const char*>(attention.cache.data),
+                         attention.forms.sharesTiles ? abreast : 1};
   const CUtensorMap queries = tensorMapOf(
       {query.data, query.dtype, query.tokens * query.heads, mla::wide::kWidth, mla::wide::kWidth}, 64);
   const CUtensorMap latents = latentMapOf(attention.cache, mla::wide::Shape::kTileKeys, 1);

@@ -22,26 +22,13 @@ class Group {
   /** `firstSlot`: of this block. */
   __device__ __forceinline__ void run(Segment<Shape> segment, int lineEnd, int firstSlot) {
     for (; !segment.isEmpty(); advance(a_, segment, lineEnd)) {
-      if (!segment.exists()) continue;
-      ptx::waitBarrier(place_.queryFull(), queryParity_);
-      queryParity_ ^= 1;
-      const bool ends = segment.end == segment.sequence.tiles;
-      const float4* before = segment.begin > 0 && ends ? takeBefore(segment) : nullptr;
-      const bool folds = segment.begin == 0 || before != nullptr;
-      // The fold of its chunks stays in a block's first slot where others wait for it, else in the second.
-      int slot = firstSlot + (folds && ends ? 1 : 0);
-#pragma unroll 1
-      for (int first = segment.begin; first < segment.end; first += segment.chunk) {
-        State part;
-        int end = min(first + segment.chunk, segment.end);
-        addChunk(part, segment, first, end);
-        if (before != nullptr) part.foldOnto(before);
-        if (!folds) ++slot;
-        else before = at(slot);
-        if (folds && end == segment.sequence.tiles) write(part, segment);
-        else part.store(at(slot));
+      if (segment.exists()) {
+        ptx::waitBarrier(place_.queryFull(), queryParity_);
+        queryParity_ ^= 1;
+        add(segment, firstSlot);
+      } else if (a_.sharers > 1) {
+        pass(segment);
       }
-      if (folds) publish(a_, segment, slice_, ends ? kIsWritten : kHasBegun);
     }
   }
 
@@ -55,8 +42,14 @@ class Group {
     return at(pieces.slot(a_, 0));
   }
 
-  __device__ __forceinline__ void release(uint32_t barrier) const {
+  /** The other block's barrier besides, where tiles are shared. By a whole warp. */
+  __device__ __forceinline__ void release(Part part) const {
+    const uint32_t barrier = place_.empty(part);
     if (lane_ == 0) ptx::arrive(barrier);
+    else if (lane_ < a_.sharers) ptx::arriveRemoteUnordered(ptx::addressIn(barrier, ptx::clusterRank() ^ 1));
+  }
+  __device__ __forceinline__ void releaseQuery() const {
+    if (lane_ == 0) ptx::arrive(place_.queryEmpty());
   }
   __device__ __forceinline__ void awaitPart(Part part) {
     ptx::waitBarrier(place_.full(part), parities_ >> part & 1);
@@ -103,7 +96,7 @@ class Group {
   __device__ __forceinline__ void finishScores(float (&scores)[32], bool isLast) const {
     ptx::waitProducts<0>();
     ptx::pinRegisters(scores);
-    if (isLast) release(place_.queryEmpty());
+    if (isLast) releaseQuery();
   }
   /** The same, done; `filled`: keys of the tile that there are. */
   __device__ __forceinline__ void addValues(State& state, const uint32_t (&weights)[16], int odd, int filled) {
@@ -211,57 +204,118 @@ class Group {
   __device__ __forceinline__ void clearValues(int odd, int filled) const {
     if (filled >= Shape::kTileKeys) return;
     int chunks = (Shape::kTileKeys - filled) * (kRowBytes / 16);
+#pragma unroll 1
     for (int slab = 0; slab < kHalfSlabs; ++slab) {
       uint32_t from = place_.slab(odd, kGroup * kHalfSlabs + slab) + filled * kRowBytes;
+#pragma unroll 1
       for (int i = thread_; i < chunks; i += 128) ptx::storeZeros(from + i * 16);
     }
     ptx::fenceForCopies();
     ptx::meet(kOwnGroup + kGroup, 128);
   }
 
-  __device__ __forceinline__ void addChunk(State& part, const Segment<Shape>& segment, int first, int end) {
+  /**
+   * Adds the keys of a segment chunk by chunk. What a chunk has come to is put away by warpgroup 1 while the other one
+   * scores the next chunk's first tile, and by warpgroup 0 once it has its weights.
+   */
+  __device__ __forceinline__ void add(const Segment<Shape>& segment, int firstSlot) {
+    const bool ends = segment.end == segment.sequence.tiles;
+    const float4* before = segment.begin > 0 && ends ? takeBefore(segment) : nullptr;
+    const bool folds = segment.begin == 0 || before != nullptr;
+    // The fold of its chunks stays in a block's first slot where others wait for it, else in the second.
+    int slot = firstSlot + (folds && ends ? 1 : 0);
     const int low = Row(a_, segment, row_).keys, high = Row(a_, segment, row_ + 8).keys;
+    State part;
     part.clear();
-    for (int tile = first; tile < end; tile += 2) {
-      const int before = tile * Shape::kTileKeys;
-      const Pair pair{tile + 1 < end, segment.sequence.context - before, low - before, high - before};
-      if constexpr (kGroup == 0) addEven(part, pair, tile + 2 >= segment.end);
-      else addOdd(part, pair, tile + 2 >= segment.end);
+    int chunkEnd = segment.begin + segment.chunk;
+#pragma unroll 1
+    for (int tile = segment.begin; tile < segment.end; tile += 2) {
+      const int passed = tile * Shape::kTileKeys;
+      const Pair pair{tile + 1 < segment.end, tile + 2 >= segment.end, segment.sequence.context - passed, low - passed,
+                      high - passed};
+      const bool isNew = tile == chunkEnd;
+      Scales done;
+      if (isNew) {
+        closeSums(part);
+        done = part.scales;
+        part.scales = Scales();
+        chunkEnd += segment.chunk;
+      }
+      float factors[2];
+      uint32_t weights[16];
+      if constexpr (kGroup == 0) weighEven(part, factors, weights, pair);
+      if (isNew) {
+        part.fold(done, before);
+        if (!folds) ++slot;
+        else before = at(slot);
+        part.store(done, at(slot));
+        part.clearValues();
+      } else if constexpr (kGroup == 0) {
+        part.scale(factors);
+      }
+      if constexpr (kGroup == 0) addLeft(part, factors, weights, pair);
+      else addOdd(part, pair);
     }
     closeSums(part);
+    part.fold(part.scales, before);
+    if (folds && ends) write(part, segment);
+    else part.store(part.scales, at(folds ? slot : slot + 1));
+    if (folds) publish(a_, segment, slice_, ends ? kIsWritten : kHasBegun);
+  }
+
+  /**
+   * Takes and frees the tiles of a segment that only the neighbour works on. A group frees its part A when it has seen
+   * the part B besides, which the other one frees: the next B comes after that A, and does not pass a warp that still
+   * waits for this one.
+   */
+  __device__ __forceinline__ void pass(const Segment<Shape>& segment) {
+    for (int tile = segment.begin; tile < segment.end; tile += 2) {
+      const bool isWhole = tile + 1 < segment.end;
+      if constexpr (kGroup == 0) awaitPart(kEvenA);
+      awaitPart(kEvenB);
+      __syncwarp();
+      release(kGroup == 0 ? kEvenA : kEvenB);
+      if (!isWhole) continue;
+      if constexpr (kGroup == 1) awaitPart(kOddA);
+      awaitPart(kOddB);
+      __syncwarp();
+      release(kGroup == 0 ? kOddB : kOddA);
+    }
   }
 
   /** Two tiles; keys that there are, and that the lane's rows see, counted from the even tile's first. */
   struct Pair {
-    bool isWhole;
+    bool isWhole, isLast;
     int filled, low, high;
   };
 
-  /** Warpgroup 0: scores of the even tile; the left columns of both. */
-  __device__ __forceinline__ void addEven(State& state, const Pair& pair, bool isLast) {
-    float most[2], factors[2];
-    uint32_t weights[16];
-    {
-      float scores[32] = {};
-      awaitPart(kEvenA);
-      startScores<0, kHalfSlabs>(scores);
-      awaitPart(kEvenB);
-      startScores<kHalfSlabs, kSlabs>(scores);
-      finishScores(scores, isLast);
-      if (pair.isWhole) ptx::announce(kEvenScored, 256);
-      if (min(pair.low, pair.high) < Shape::kTileKeys) mask(scores, pair.low, pair.high);
-      raise(most, state, scores);
-      putMaxima(most, 0);
-      moveTo(state, most, factors);
-      weigh(state, scores);
-      pack(weights, scores);
-    }
+  /** Warpgroup 0: scores of the even tile and its weights; by what all before is to be scaled. */
+  __device__ __forceinline__ void weighEven(State& state, float (&factors)[2], uint32_t (&weights)[16],
+                                            const Pair& pair) {
+    float scores[32] = {}, most[2];
+    awaitPart(kEvenA);
+    startScores<0, kHalfSlabs>(scores);
+    awaitPart(kEvenB);
+    startScores<kHalfSlabs, kSlabs>(scores);
+    finishScores(scores, pair.isLast);
+    if (pair.isWhole) ptx::announce(kEvenScored, 256);
+    if (min(pair.low, pair.high) < Shape::kTileKeys) mask(scores, pair.low, pair.high);
+    raise(most, state, scores);
+    putMaxima(most, 0);
+    moveTo(state, most, factors);
+    weigh(state, scores);
+    pack(weights, scores);
     putWeights(weights, 0);
     ptx::announce(kEvenReady, 256);
-    state.scale(factors);
+  }
+
+  /** The left columns of both tiles. */
+  __device__ __forceinline__ void addLeft(State& state, float (&factors)[2], uint32_t (&weights)[16],
+                                          const Pair& pair) {
     addValues(state, weights, 0, pair.filled);
-    release(place_.empty(kEvenA));
+    release(kEvenA);
     if (!pair.isWhole) return;
+    float most[2];
     ptx::meet(kOddReady, 256);
     getMaxima(most, 1);
     moveTo(state, most, factors);
@@ -269,11 +323,11 @@ class Group {
     awaitPart(kOddB);
     getWeights(weights, 1);
     addValues(state, weights, 1, pair.filled - Shape::kTileKeys);
-    release(place_.empty(kOddB));
+    release(kOddB);
   }
 
   /** Warpgroup 1: scores of the odd tile, weighed while the even one's right columns are added; then its own. */
-  __device__ __forceinline__ void addOdd(State& state, const Pair& pair, bool isLast) {
+  __device__ __forceinline__ void addOdd(State& state, const Pair& pair) {
     float scores[32] = {}, most[2], factors[2];
     uint32_t weights[16];
     if (pair.isWhole) {
@@ -283,9 +337,9 @@ class Group {
       awaitPart(kOddB);
       startScores<0, kHalfSlabs>(scores);
       startScores<kRopeSlab, kSlabs>(scores);
-      finishScores(scores, isLast);
-    } else if (isLast) {
-      release(place_.queryEmpty());
+      finishScores(scores, pair.isLast);
+    } else if (pair.isLast) {
+      releaseQuery();
     }
     ptx::meet(kEvenReady, 256);
     getMaxima(most, 0);
@@ -306,12 +360,12 @@ class Group {
       ptx::announce(kOddReady, 256);
     }
     finish(state);
-    release(place_.empty(kEvenB));
+    release(kEvenB);
     if (!pair.isWhole) return;
     state.scale(factors);
     pack(weights, scores);
     addValues(state, weights, 1, pair.filled - Shape::kTileKeys);
-    release(place_.empty(kOddA));
+    release(kOddA);
   }
 
   /** The sums of both groups' keys; the maximum in log2. */
@@ -332,11 +386,17 @@ class Group {
   }
 
   __device__ __forceinline__ void write(const State& state, const Segment<Shape>& segment) const {
-    const Row low(a_, segment, row_), high(a_, segment, row_ + 8);
-    float lowScale = inverse(state.scales.sum[0]), highScale = inverse(state.scales.sum[1]);
+    writeRow(Row(a_, segment, row_), state, 0);
+    writeRow(Row(a_, segment, row_ + 8), state, 1);
+  }
+  __device__ __forceinline__ void writeRow(const Row& row, const State& state, int r) const {
+    if (!row.exists) return;
+    const float scale = inverse(state.scales.sum[r]);
+    uint16_t* const out = outAt<Shape>(a_, row, slice_);
 #pragma unroll
     for (int i = 0; i < 32; ++i) {
-      writeVector<kType, Shape>(a_, low, high, slice_, i, state.vector(i), lowScale, highScale);
+      const float* const pair = state.out + 4 * i + 2 * r;
+      *reinterpret_cast<uint32_t*>(out + i * 8) = packPair<kType>(pair[0] * scale, pair[1] * scale);
     }
   }
 

@@ -2,10 +2,14 @@
 //
 // Two tiles of 64 latents lie side by side, each in two parts that are freed, and so filled, at different times. Part A
 // of the even tile are its left 256 columns, of the odd tile the right 256; part B is the rest. A part is freed by one
-// warpgroup: the one that uses it last.
+// warpgroup: the one that uses it last. Parts come in the order in which they are freed, for one that waits holds up
+// those behind it.
+//
+// Where two blocks side by side share their tiles, each brings half of every part to both, when both have freed it.
 #pragma once
 
 #include "cuda/attention/mla_schedule.cuh"
+#include "cuda/ptx/cluster.cuh"
 #include "cuda/ptx/mbarrier.cuh"
 #include "cuda/ptx/tma.cuh"
 #include "cuda/ptx/warp_mma.cuh"
@@ -38,7 +42,8 @@ struct Shape {
   }
 };
 
-enum Part { kEvenA, kOddA, kEvenB, kOddB, kParts };
+/** In the order in which they are freed. */
+enum Part { kEvenA, kEvenB, kOddA, kOddB, kParts };
 
 struct Place {
   static constexpr int kTilesAt = kTileBytes, kMaximaAt = 3 * kTileBytes;
@@ -66,12 +71,13 @@ struct Place {
   __device__ __forceinline__ uint32_t full(int part) const { return queryFull() + 16 + part * 8; }
   __device__ __forceinline__ uint32_t empty(int part) const { return full(kParts + part); }
 
-  __device__ __forceinline__ void initialise() const {
+  /** `sharers`: blocks, of which each has four warps that free a part. */
+  __device__ __forceinline__ void initialise(int sharers) const {
     ptx::initBarrier(queryFull(), 1);
     ptx::initBarrier(queryEmpty(), 8);
     for (int i = 0; i < kParts; ++i) {
       ptx::initBarrier(full(i), 1);
-      ptx::initBarrier(empty(i), 4);
+      ptx::initBarrier(empty(i), 4 * sharers);
     }
     ptx::fenceBarriers();
   }
@@ -82,26 +88,49 @@ class Feed {
  public:
   __device__ __forceinline__ Feed(const Arguments& a, const CUtensorMap* queries, const CUtensorMap* latents,
                                   const Place& place)
-      : a_(a), queries_(queries), latents_(latents), place_(place) {}
+      : a_(a), queries_(queries), latents_(latents), place_(place),
+        neighbour_(static_cast<int>(blockIdx.x) % a.abreast) {}
 
-  /** `segment` by every lane of the warp, of which one calls `run`. */
   __device__ __forceinline__ void run(Segment<Shape> segment, int lineEnd) {
     for (; !segment.isEmpty(); advance(a_, segment, lineEnd)) {
-      if (!segment.exists()) continue;
+      if (segment.exists()) loadQuery(segment);
+      else if (a_.sharers == 1) continue;
       const int32_t* table = a_.batch.blockTable + static_cast<int64_t>(segment.index) * a_.batch.tableStride;
-      loadQuery(segment);
+      Planes now = planesAt(table, segment.begin, segment.end);
       for (int tile = segment.begin; tile < segment.end; tile += 2) {
-        bool isPair = tile + 1 < segment.end;
-        int even = table[tile] * a_.layers + a_.layer, odd = isPair ? table[tile + 1] * a_.layers + a_.layer : 0;
-        load<kEvenA, 0, 0, kHalfSlabs>(even);
-        if (isPair) load<kOddA, 1, kHalfSlabs, 2 * kHalfSlabs>(odd);
-        load<kEvenB, 0, kHalfSlabs, kSlabs>(even);
-        if (isPair) load<kOddB, 1, 0, kHalfSlabs>(odd);
+        const Planes next = planesAt(table, tile + 2, segment.end);
+        load<kEvenA, 0, 0, kHalfSlabs>(now.even);
+        load<kEvenB, 0, kHalfSlabs, kSlabs>(now.even);
+        if (now.odd >= 0) {
+          load<kOddA, 1, kHalfSlabs, 2 * kHalfSlabs>(now.odd);
+          load<kOddB, 1, 0, kHalfSlabs>(now.odd);
+        }
+        prefetch(next);
+        now = next;
       }
     }
   }
 
  private:
+  /** Of the tiles of a pair in the cache; −1: there is none. */
+  struct Planes {
+    int even, odd;
+  };
+  __device__ __forceinline__ Planes planesAt(const int32_t* table, int tile, int end) const {
+    return {tile < end ? table[tile] * a_.layers + a_.layer : -1,
+            tile + 1 < end ? table[tile + 1] * a_.layers + a_.layer : -1};
+  }
+
+  /** To the L2, from where they come in time: what a part had is needed until shortly before. One of two a block. */
+  __device__ __forceinline__ void prefetch(const Planes& planes) const {
+    if (planes.even >= 0 && neighbour_ == 0) prefetch(planes.even);
+    if (planes.odd >= 0 && neighbour_ == a_.abreast - 1) prefetch(planes.odd);
+  }
+  __device__ __forceinline__ void prefetch(int plane) const {
+    constexpr int kBytes = Shape::kTileKeys * kWidth * 2;
+    ptx::prefetchBytes(a_.latents + static_cast<int64_t>(plane) * kBytes, kBytes, policy_);
+  }
+
   __device__ __forceinline__ void loadQuery(const Segment<Shape>& segment) {
     ptx::waitBarrier(place_.queryEmpty(), queryParity_ ^ 1);
     queryParity_ ^= 1;
@@ -116,14 +145,16 @@ class Feed {
   template <Part kPart, int kOdd, int kFirst, int kEnd>
   __device__ __forceinline__ void load(int plane) {
     constexpr int kCount = kEnd - kFirst + (kPart == kOddB ? 1 : 0);
-    uint32_t full = place_.full(kPart);
+    const uint32_t full = place_.full(kPart);
     ptx::waitBarrier(place_.empty(kPart), (parities_ >> kPart & 1) ^ 1);
     parities_ ^= 1u << kPart;
     ptx::arriveExpecting(full, kCount * kSlabBytes);
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      int slab = kFirst + i < kEnd ? kFirst + i : kRopeSlab;
-      ptx::loadTile(place_.slab(kOdd, slab), latents_, full, 0, 0, slab, plane, policy_);
+      const int slab = kFirst + i < kEnd ? kFirst + i : kRopeSlab;
+      const uint32_t to = place_.slab(kOdd, slab);
+      if (a_.sharers == 1) ptx::loadTile(to, latents_, full, 0, 0, slab, plane, policy_);
+      else if ((i + kOdd) % 2 == neighbour_) ptx::loadTileShared(to, latents_, full, 0, 0, slab, plane, 3, policy_);
     }
   }
 
@@ -131,6 +162,7 @@ class Feed {
   const CUtensorMap* queries_;
   const CUtensorMap* latents_;
   const Place& place_;
+  int neighbour_;
   uint64_t policy_ = ptx::evictFirstPolicy();  // pieces of items, not latents, are read again
   uint32_t queryParity_ = 0, parities_ = 0;
 };

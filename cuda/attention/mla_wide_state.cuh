@@ -12,9 +12,12 @@ struct State {
   Scales scales;
   float out[128];
 
-  /** Zeros, that products may be added and that nothing of before keeps its registers. */
   __device__ __forceinline__ void clear() {
     scales = Scales();
+    clearValues();
+  }
+  /** Zeros, that products may be added and that nothing of before keeps its registers. */
+  __device__ __forceinline__ void clearValues() {
 #pragma unroll
     for (int i = 0; i < 128; ++i) out[i] = 0;
   }
@@ -27,23 +30,32 @@ struct State {
     return make_float4(out[i * 4], out[i * 4 + 1], out[i * 4 + 2], out[i * 4 + 3]);
   }
 
-  /** Becomes the fold of what lies at `at`, of earlier keys, and of this. */
-  __device__ __forceinline__ void foldOnto(const float4* at) {
+  /** The values, and `own`, their maxima and sums, become the fold with what lies at `at`, of earlier keys; or null. */
+  __device__ __forceinline__ void fold(Scales& own, const float4* at) {
+    constexpr int kBatch = 8;  // on their way: a visit of the L2 each time
+    if (at == nullptr) return;
     Scales before(at);
     float left[2], right[2];
-    before.fold(scales, left, right);
-    scales = before;
+    before.fold(own, left, right);
+    own = before;
 #pragma unroll
-    for (int i = 0; i < 32; ++i) {
-      const float4 v = foldValues(__ldcg(at + (i + 1) * 32), vector(i), left, right);
-      out[i * 4] = v.x;
-      out[i * 4 + 1] = v.y;
-      out[i * 4 + 2] = v.z;
-      out[i * 4 + 3] = v.w;
+    for (int first = 0; first < 32; first += kBatch) {
+      float4 batch[kBatch];
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) batch[i] = __ldcg(at + (first + i + 1) * 32);
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        const float4 v = foldValues(batch[i], vector(first + i), left, right);
+        float* const to = out + 4 * (first + i);
+        to[0] = v.x;
+        to[1] = v.y;
+        to[2] = v.z;
+        to[3] = v.w;
+      }
     }
   }
-  __device__ __forceinline__ void store(float4* at) const {
-    at[0] = scales.head();
+  __device__ __forceinline__ void store(const Scales& own, float4* at) const {
+    at[0] = own.head();
 #pragma unroll
     for (int i = 0; i < 32; ++i) at[(i + 1) * 32] = vector(i);
   }

@@ -3,12 +3,11 @@
 #pragma once
 
 #include "base/dtype.h"
+#include "cuda/attention/variant.cuh"
 #include "cuda/device/floats.cuh"
 #include "cuda/ptx/numbers.cuh"
 
 namespace octavo::cuda {
-
-constexpr float kLog2E = 1.4426950408889634f;
 
 constexpr float kUnseen = -1e38f;  // the base of a row that has seen no key: finite, so that −inf − base is no NaN
 constexpr float kRise = 8;         // weights stay below 2^kRise
@@ -110,12 +109,22 @@ __device__ __forceinline__ void packWeights(uint32_t (&packed)[kCount], const fl
   }
 }
 
-/** What row r of the lane is multiplied by in the end. By all lanes of the warp. */
-__device__ __forceinline__ float finalScale(const Softmax& softmax, int r) {
+/** How row r of the lane ends. By all lanes of the warp. */
+__device__ __forceinline__ SoftmaxEnd endRow(const Softmax& softmax, int r, const Variant& variant, int head) {
   float sum = softmax.sum[r];
   sum += __shfl_xor_sync(0xffffffffu, sum, 1);
   sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-  return sum > 0 ? 1.0f / sum : 0.0f;
+  return {variant, head, softmax.base[r], sum};
+}
+
+/** Products under the soft cap, as such: not in log2 units yet. */
+template <int kCount>
+__device__ __forceinline__ void capScores(float (&scores)[kCount], const Variant& variant, float scaleLog2) {
+  const float back = __fdividef(1.0f, scaleLog2);
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    scores[i] = cappedRoughly(scores[i] * scaleLog2, variant.cap, variant.inverseCap) * back;
+  }
 }
 
 /** Two neighbours, as one where the output is of 16 bits and aligned. */

@@ -30,6 +30,8 @@ class Dealer {
   }
 
  private:
+  using Copy = std::conditional_t<Shape::kCoded, CodedQueryCopy<kDim, kTiles, kFew>, QueryCopy<kDim, kTiles, kFew>>;
+
   /** The last of all tickets starts the next launch's. */
   __device__ __forceinline__ void restart(int drawn, int units) const {
     if (drawn == max(units, static_cast<int>(gridDim.x)) - 1 && threadIdx.x % 32 == 0) *a_.ticket = 0;
@@ -39,7 +41,7 @@ class Dealer {
     const int lane = static_cast<int>(threadIdx.x % 32);
     const int first = unit.firstChunk * unit.chunk;
     const int entries[2] = {blockOf(a_, unit, first + lane), blockOf(a_, unit, first + 32 + lane)};
-    const QueryCopy<kDim, kTiles, kFew> copy(a_, unit);
+    const Copy copy(a_, unit);
     Dealt& to = reinterpret_cast<Dealt*>(shared_ + Shape::kUnitsAt)[turn_.at];
     uint8_t* const query = shared_ + Shape::kQueryAt + turn_.at * Shape::kQueryBytes;
     ptx::waitBarrier(barriers_.unitFree(turn_.at), turn_.parity ^ 1);

@@ -8,8 +8,6 @@
 namespace octavo::cuda {
 namespace {
 
-constexpr float kLog2E = 1.4426950408889634f;
-
 static_assert(split::kMostTokens == kMostDecodeTokens);
 static_assert(split::kSliceKeys == AttentionScratchLayout::kSliceKeys);
 static_assert(split::kQuad == AttentionScratchLayout::kQuadChunks);
@@ -28,6 +26,21 @@ bool fitsLine(const PagedAttention& attention, const AttentionScratchLayout& lay
   return slices * attention.batch.sequences * items < (int64_t{1} << 31);
 }
 
+/** Whether every even element of a head is the first of an aligned pair. */
+bool isPaired(const Heads& heads) {
+  return reinterpret_cast<uintptr_t>(heads.data) % 4 == 0 && heads.tokenStride % 2 == 0;
+}
+
+/** The launch for a cache's dtype. */
+auto launchFor(DType dtype, bool few) {
+  switch (dtype) {
+    case DType::kBF16: return few ? split::launchFewBf16 : split::launchBf16;
+    case DType::kF16: return few ? split::launchFewF16 : split::launchF16;
+    case DType::kE4M3: return few ? split::launchFewE4m3 : split::launchE4m3;
+    default: return few ? split::launchFewInt8 : split::launchInt8;
+  }
+}
+
 int log2Of(int value) {
   int log = 0;
   while ((1 << log) < value) ++log;
@@ -36,14 +49,15 @@ int log2Of(int value) {
 
 }  // namespace
 
-bool canSplitDecode(const PagedAttention& attention) {
+bool canSplitDecode(const PagedAttention& attention, const DeviceTraits& traits) {
+  const DType cached = attention.cache.dtype, type = attention.query.dtype;
+  const bool fits = isCode(cached) ? traits.architecture >= 90 && dtypeBytes(type) == 2 : type == cached;
   const AttentionScratch& scratch = attention.scratch;
   const AttentionScratchLayout layout = layoutOf(attention);
   return scratch.data != nullptr && attention.batch.sequences <= scratch.maxSequences &&
          attention.batch.maxContextLength <= scratch.maxContextLength && layout.bytes > 0 &&
-         fitsLine(attention, layout) && attention.query.dtype == attention.cache.dtype &&
-         attention.out.dtype == attention.cache.dtype && isChunked(attention.query) &&
-         isChunked(attention.cache.data, attention.cache.headDim, 0);
+         fitsLine(attention, layout) && fits && attention.out.dtype == type && isChunked(attention.query) &&
+         isChunked(attention.cache.data, attention.cache.headDim, 0) && (!isCode(cached) || isPaired(attention.out));
 }
 
 int32_t mostSplitTokens(const PagedAttention& attention, const DeviceTraits& traits) {
@@ -64,8 +78,9 @@ void launchSplitDecode(const PagedAttention& attention, const DeviceTraits& trai
                      attention.query,
                      CacheLayout(attention.cache, attention.layer),
                      batch,
-                     attention.scale * kLog2E,
-                     attention.window,
+                     Variant(attention.variant, attention.cache, attention.query.heads),
+                     Variant::scoreScale(attention.variant, attention.cache, attention.scale),
+                     attention.variant.window,
                      log2Of(attention.cache.blockSize / split::kSliceKeys),
                      attention.query.heads / attention.cache.kvHeads,
                      layout.headShare,
@@ -80,15 +95,14 @@ void launchSplitDecode(const PagedAttention& attention, const DeviceTraits& trai
                      attention.cache.layers * 2};
   // Where no sequence has more than one token the kernels take its number for that token's: unless some have none.
   if (batch.tokens != batch.sequences) a.batch.maxQueryLength = std::max(batch.maxQueryLength, 2);
-  const bool isBf16 = attention.cache.dtype == DType::kBF16;
   // Where the lengths are not known here a launch may find nothing to do: its blocks return at once.
-  if (mayHave(batch, 1)) isBf16 ? split::launchBf16(a, to) : split::launchF16(a, to);
+  if (mayHave(batch, 1)) launchFor(attention.cache.dtype, false)(a, to);
   if (batch.maxQueryLength == 1 || mostSplitTokens(attention, traits) == 1) return;
   a.headShare = layout.fewHeadShare;
   a.shares = layout.fewShares;
   a.rows = a.headShare * std::min(batch.maxQueryLength, split::kMostTokens);
   a.capacity = layout.fewCapacity;
-  isBf16 ? split::launchFewBf16(a, to) : split::launchFewF16(a, to);
+  launchFor(attention.cache.dtype, true)(a, to);
 }
 
 }  // namespace octavo::cuda

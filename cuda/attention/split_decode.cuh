@@ -8,6 +8,9 @@
 // rows of a KV head's group, and of up to eight tokens, as columns of mma.m16n8k16, so that grouped heads cost nothing
 // and single heads little.
 //
+// Of a cache of codes these become fragments of fp16 as they are read (split_codes.cuh). Items of 32 rows are added by
+// eight warps, two a slice (split_ring.cuh).
+//
 // On Hopper one lane brings keys and values of a slice by one tensor copy (UTMALDG), and slices are added in pairs,
 // so that neither waits for its own products; elsewhere, and for dims that are no multiple of 64, all lanes copy.
 //
@@ -16,14 +19,17 @@
 // 4.00 TB/s (3.84); 256 ragged of 256 … 8192 4.10 (4.09); 16 × 4096 3.52 (3.11); 64 × 1024 3.33 (3.07); one of 1k 8.9
 // µs (12.6), of 8k 17.2 (24.7), of 32k 40.4 (57.8), of 128k 144 (157); one of 128k with 63 of 1k against the same bytes
 // even 1.08 (1.13); dim 64 3.82 (3.45), dim 256 4.10 (3.79), 32 KV heads 4.03 (3.87); 4 query tokens 3.71 (1.11), 8
-// tokens 2.45 (1.06). With all blocks in the L2 the same runs at 7.4 TB/s: memory is the limit, but for 8 tokens (2.5:
-// the products of 32 rows). Chunks dealt singly when there are many lose a third: a unit costs its block about 2 µs of
-// dealing and feeding. Registers 154 to 247, none spilled at 64 and 128 (96 bytes for 32 rows of 128).
+// tokens 2.45 (1.06), then by four warps of 32 rows each. With all blocks in the L2 the same runs at 7.4 TB/s: memory is
+// the limit, but for 8 tokens (2.5: the products of 32 rows). Chunks dealt singly when there are many lose a third: a
+// unit costs its block about 2 µs of dealing and feeding. None of this has been measured since the last sequences are
+// dealt by chunks. Registers 161 to 255, none spilled at 64 and 128 but for 32 rows, where the warps that finish spill 96
+// and 608 bytes.
 #pragma once
 
 #include "cuda/attention/split_deal.cuh"
 #include "cuda/attention/split_feed.cuh"
 #include "cuda/attention/split_worker.cuh"
+#include "cuda/ptx/cluster.cuh"
 
 namespace octavo::cuda::split {
 
@@ -41,13 +47,22 @@ __global__ void __launch_bounds__(Source::Shape::kThreads, 1)
     extern __shared__ uint8_t shared[];
     using Shape = typename Source::Shape;
     const int warp = static_cast<int>(threadIdx.x / 32);
-    const bool deals = warp == Shape::kWarps + Shape::kFinishers;
-    const int drawn = deals && threadIdx.x % 32 == 0 ? atomicAdd(a.ticket, 1) : 0;
+    const bool deals = warp == Shape::kAdders + Shape::kFinishers;
     uint8_t* const aligned = shared + (1024 - ptx::sharedAddress(shared) % 1024) % 1024;
-    if (threadIdx.x == 0) Barriers<Shape>(ptx::sharedAddress(aligned)).init(Source::kArrivals);
+    if (threadIdx.x == 0) {
+      if constexpr (kHasTensorCopies && Source::kTensor) ptx::prefetchTensorMap(&map);
+      Barriers<Shape>(ptx::sharedAddress(aligned)).init(Source::kArrivals);
+    }
+    if constexpr (kHasTensorCopies) {
+      ptx::waitForPredecessors();
+      ptx::letSuccessorsBegin();  // what multiplies the result may ask for its weights
+    }
+    const int drawn = deals && threadIdx.x % 32 == 0 ? atomicAdd(a.ticket, 1) : 0;
     __syncthreads();
-    if (warp < Shape::kWarps) Adder<kType, kDim, kTiles, Source, kFew>{aligned, a.scaleLog2}.run();
-    else if (warp < Shape::kWarps + Shape::kFinishers) Finisher<kType, kDim, kTiles, Source, kFew>{a, aligned}.run();
+    if (warp < Shape::kAdders) {
+      const Scoring scoring{a.scaleLog2, a.variant.cap, a.variant.inverseCap};
+      Adder<kType, kDim, kTiles, Source, kFew>{aligned, scoring, a.cache.hasScales(), {}}.run();
+    } else if (warp < Shape::kAdders + Shape::kFinishers) Finisher<kType, kDim, kTiles, Source, kFew>{a, aligned}.run();
     else if (deals) Dealer<Shape, kDim, kTiles, kFew>(a, aligned).run(drawn);
     else Feed<Source>(a, &map, aligned).run();
   }

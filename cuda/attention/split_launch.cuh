@@ -3,6 +3,7 @@
 
 #include "cuda/attention/split_decode.cuh"
 #include "cuda/device/cuda_check.h"
+#include "cuda/device/early_launch.h"
 #include "cuda/device/shared_memory.h"
 #include "cuda/device/tensor_map.h"
 
@@ -19,7 +20,11 @@ template <DType kType, int kDim, int kTiles, typename Source, bool kFew>
 void launchShape(const Arguments& a, const CUtensorMap& map, const Launch& to) {
   constexpr auto kKernel = splitKernel<kType, kDim, kTiles, Source, kFew>;
   allowSharedMemory<splitKernel<kType, kDim, kTiles, Source, kFew>>(Source::Shape::kBytes);
-  kKernel<<<to.blocks, Source::Shape::kThreads, Source::Shape::kBytes, to.stream>>>(a, map);
+  const dim3 blocks(static_cast<unsigned>(to.blocks)), threads(Source::Shape::kThreads);
+  if (to.architecture >= 90) {
+    return launchEarly(kKernel, {blocks, threads, Source::Shape::kBytes, to.stream}, "splitDecode", a, map);
+  }
+  kKernel<<<blocks, threads, Source::Shape::kBytes, to.stream>>>(a, map);
   checkLaunch("splitDecode");
 }
 
@@ -34,10 +39,21 @@ void launchDim(const Arguments& a, const Launch& to) {
   if constexpr (kTiles <= 2) launchShape<kType, kDim, kTiles, CopySource<kDim, kTiles>, kFew>(a, {}, to);
 }
 
-/** By the query rows of an item, as AttentionScratchLayout has room for them. */
+/**
+ * By the query rows of an item, as AttentionScratchLayout has room for them. The rows of few tokens follow from the
+ * longest query of the batch, on which no bits may depend: one tile, whose slices are added by more warps, is theirs only
+ * where it is so for every query.
+ */
+template <bool kFew>
+int32_t tilesOf(const Arguments& a) {
+  const int32_t tiles = AttentionScratchLayout::tilesFor(a.rows);
+  const bool isAlwaysOne = !kFew || AttentionScratchLayout::tilesFor(a.headShare * kMostTokens) == 1;
+  return tiles == 1 && !isAlwaysOne ? 2 : tiles;
+}
+
 template <DType kType, int kDim, bool kFew>
 void launchTiles(const Arguments& a, const Launch& to) {
-  const int32_t tiles = AttentionScratchLayout::tilesFor(a.rows);
+  const int32_t tiles = tilesOf<kFew>(a);
   if constexpr (kFew) {
     if (tiles == 4) return launchDim<kType, kDim, 4, kFew>(a, to);
   }
@@ -56,10 +72,39 @@ void launchType(const Arguments& a, const Launch& to) {
   }
 }
 
+/** By head dim, then rows, of a cache of codes; products are of fp16. */
+template <DType kCode, int kDim, int kTiles, bool kFew>
+void launchCodes(const Arguments& a, const Launch& to) {
+  const CUtensorMap map = cacheMapOf(to.cache, kSliceKeys);
+  launchShape<DType::kF16, kDim, kTiles, CodeSource<kCode, kDim, kTiles>, kFew>(a, map, to);
+}
+
+template <DType kCode, int kDim, bool kFew>
+void launchCodeTiles(const Arguments& a, const Launch& to) {
+  const int32_t tiles = tilesOf<kFew>(a);
+  if constexpr (kFew) {
+    if (tiles == 4) return launchCodes<kCode, kDim, 4, kFew>(a, to);
+  }
+  return tiles == 1 ? launchCodes<kCode, kDim, 1, kFew>(a, to) : launchCodes<kCode, kDim, 2, kFew>(a, to);
+}
+
+template <DType kCode, bool kFew>
+void launchCodeType(const Arguments& a, const Launch& to) {
+  switch (a.cache.headDim) {
+    case 64: return launchCodeTiles<kCode, 64, kFew>(a, to);
+    case 128: return launchCodeTiles<kCode, 128, kFew>(a, to);
+    default: return launchCodes<kCode, 256, 1, kFew>(a, to);
+  }
+}
+
 /** One a translation unit, so that they compile side by side. */
 void launchBf16(const Arguments& a, const Launch& to);
 void launchF16(const Arguments& a, const Launch& to);
 void launchFewBf16(const Arguments& a, const Launch& to);
 void launchFewF16(const Arguments& a, const Launch& to);
+void launchE4m3(const Arguments& a, const Launch& to);
+void launchInt8(const Arguments& a, const Launch& to);
+void launchFewE4m3(const Arguments& a, const Launch& to);
+void launchFewInt8(const Arguments& a, const Launch& to);
 
 }  // namespace octavo::cuda::split

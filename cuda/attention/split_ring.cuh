@@ -1,8 +1,9 @@
 // The ring in which slices arrive, the two ways to bring them there, and the other places where warps meet.
 #pragma once
 
-#include "cuda/attention/split_schedule.cuh"
-#include "cuda/attention/split_softmax.cuh"
+#include <type_traits>
+
+#include "cuda/attention/split_codes.cuh"
 #include "cuda/ptx/mbarrier.cuh"
 #include "cuda/ptx/tma.cuh"
 #include "ops/attention_scratch.h"
@@ -16,26 +17,35 @@ struct alignas(16) Dealt {
 };
 
 /**
- * Who works in a block, and where things lie in shared memory. Warps 0 to kWarps − 1 add slices; then come the warps
+ * Who works in a block, and where things lie in shared memory. Warps 0 to kAdders − 1 add slices; then come the warps
  * that finish what these have made, each with its dims; one deals, and the last one feeds. A stage holds a slice for
- * each of the first.
+ * each of kWarps warps. Where an item has more rows than a tile, kWarps more add the same slices for each further tile:
+ * a warp's registers then hold fragments of two slices, and as there are fewer slices in a stage, finishers have no more
+ * states to fold for each key.
  */
-template <int kDim, int kTiles, bool kTensor>
+template <int kDim, int kTiles, bool kTensor, DType kCode = DType::kF32>
 struct Shape {
-  using Rows = SliceRows<kDim, kTensor>;
-  static constexpr int kWarps = kDim <= 128 || kTensor ? 4 : 2;  // slices in a stage
+  static constexpr bool kCoded = isCode(kCode);
+  using Rows = std::conditional_t<kCoded, CodeRows<kDim>, SliceRows<kDim, kTensor>>;
+  static constexpr float kWeightShift = kCoded ? KeyScales::kShift : NoScales::kShift;
+  /** Slices in a stage. */
+  static constexpr int kWarps = kTiles == 1 && (kDim <= 128 || kTensor) ? 4 : 2;
   static constexpr int kFinishers = AttentionScratchLayout::kFinishers;
-  static constexpr int kThreads = (kWarps + kFinishers + 2) * 32;
-  static constexpr int kSliceBytes = 2 * Rows::kBytes, kStageBytes = kWarps * kSliceBytes;
-  /** A state of a warp on its way to the finishers. */
+  static constexpr int kAdders = kWarps * kTiles;
+  static constexpr int kThreads = (kAdders + kFinishers + 2) * 32;
+  static constexpr int kSliceBytes = 2 * Rows::kBytes, kScalesAt = kWarps * kSliceBytes;
+  static constexpr int kSliceScaleBytes = 2 * kSliceKeys * static_cast<int>(sizeof(float));
+  static constexpr int kStageBytes = kScalesAt + (kCoded ? 1024 : 0);  // swizzled rows start at a multiple of 1024
+  /** The states of a slice's warps on their way to the finishers. */
   static constexpr int kStateBytes = (kDim / 16 + 1) * kTiles * 32 * 16;
   static constexpr int kUnits = 3;  // dealt, and not done
   static constexpr int kQueryBytes = kTiles * 8 * (kDim * 2 + 16);  // rows padded
-  static constexpr int kTableBytes = kNearSequences * 12 + kUnits * static_cast<int>(sizeof(Dealt)) + 256;
+  static constexpr int kBarrierBytes = 384, kMostStages = 16;
+  static constexpr int kTableBytes = kNearSequences * 12 + kUnits * static_cast<int>(sizeof(Dealt)) + kBarrierBytes;
   static constexpr int kFree = ((kTensor ? 227 : 163) << 10) - 1024 - kTableBytes - kUnits * kQueryBytes;
   static constexpr int stages(int states) {
-    int fit = (kFree - states * kWarps * kStateBytes) / kStageBytes;
-    return fit < 8 ? fit : 8;
+    int fit = (kFree - states * kWarps * kStateBytes) / kStageBytes, most = kMostStages / (kWarps / 2);
+    return fit < most ? fit : most;
   }
   static constexpr int kStates = stages(2) >= 4 ? 2 : 1;
   static constexpr int kStages = stages(kStates);
@@ -43,7 +53,7 @@ struct Shape {
   static constexpr int kStatesAt = kStages * kStageBytes, kQueryAt = kStatesAt + kStates * kWarps * kStateBytes;
   static constexpr int kUnitsAt = kQueryAt + kUnits * kQueryBytes;
   static constexpr int kNearAt = kUnitsAt + kUnits * static_cast<int>(sizeof(Dealt));
-  static constexpr int kBarriersAt = kUnitsAt + kTableBytes - 256;
+  static constexpr int kBarriersAt = kUnitsAt + kTableBytes - kBarrierBytes;
   static_assert(kNearAt + kNearSequences * 12 <= kBarriersAt);
   static constexpr int kBytes = kUnitsAt + kTableBytes + 1024;  // swizzled rows start at a multiple of 1024
 };
@@ -54,25 +64,25 @@ struct Barriers {
   uint32_t first;
   __device__ __forceinline__ explicit Barriers(uint32_t shared) : first(shared + Shape::kBarriersAt) {}
   __device__ __forceinline__ uint32_t full(int stage) const { return first + stage * 8; }
-  __device__ __forceinline__ uint32_t empty(int stage) const { return first + 64 + stage * 8; }
-  __device__ __forceinline__ uint32_t stateFull(int state) const { return first + 128 + state * 8; }
-  __device__ __forceinline__ uint32_t stateFree(int state) const { return first + 144 + state * 8; }
-  __device__ __forceinline__ uint32_t unitFull(int unit) const { return first + 160 + unit * 8; }
-  __device__ __forceinline__ uint32_t unitFree(int unit) const { return first + 192 + unit * 8; }
+  __device__ __forceinline__ uint32_t empty(int stage) const { return first + 128 + stage * 8; }
+  __device__ __forceinline__ uint32_t stateFull(int state) const { return first + 256 + state * 8; }
+  __device__ __forceinline__ uint32_t stateFree(int state) const { return first + 272 + state * 8; }
+  __device__ __forceinline__ uint32_t unitFull(int unit) const { return first + 288 + unit * 8; }
+  __device__ __forceinline__ uint32_t unitFree(int unit) const { return first + 320 + unit * 8; }
 
   /** By one thread. `copiers`: arrivals that fill a stage. */
   __device__ __forceinline__ void init(int copiers) const {
     for (int i = 0; i < Shape::kStages; ++i) {
       ptx::initBarrier(full(i), copiers);
-      ptx::initBarrier(empty(i), Shape::kWarps);
+      ptx::initBarrier(empty(i), Shape::kAdders);
     }
     for (int i = 0; i < Shape::kStates; ++i) {
-      ptx::initBarrier(stateFull(i), Shape::kWarps);
+      ptx::initBarrier(stateFull(i), Shape::kAdders);
       ptx::initBarrier(stateFree(i), Shape::kFinishers);
     }
     for (int i = 0; i < Shape::kUnits; ++i) {
       ptx::initBarrier(unitFull(i), 1);
-      ptx::initBarrier(unitFree(i), Shape::kWarps + Shape::kFinishers + 1);
+      ptx::initBarrier(unitFree(i), Shape::kAdders + Shape::kFinishers + 1);
     }
     ptx::fenceBarriers();
   }
@@ -83,8 +93,10 @@ template <int kPlaces>
 struct Turn {
   int at = 0;
   uint32_t parity = 0;
-  __device__ __forceinline__ void advance(int places = 1) {
-    for (at += places; at >= kPlaces; at -= kPlaces) parity ^= 1;
+  __device__ __forceinline__ void advance() {
+    if (++at < kPlaces) return;
+    at = 0;
+    parity ^= 1;
   }
 };
 
@@ -120,14 +132,16 @@ struct UnitReader {
 template <int kDim, int kTiles>
 struct CopySource {
   static constexpr bool kTensor = false;
+  static constexpr DType kCode = DType::kF32;
   static constexpr int kArrivals = 32;
   using Shape = split::Shape<kDim, kTiles, kTensor>;
 
   static __device__ __forceinline__ void prepare(const CUtensorMap*) {}
   /** A stage of which the first `count` slices are fetched next; after the last of them comes `finish`. */
   static __device__ __forceinline__ void begin(uint32_t, int) {}
-  static __device__ __forceinline__ void fetch(const Arguments& a, const CUtensorMap*, uint32_t to, uint32_t, int block,
-                                               int head, int row, Visible visible) {
+  /** Of all lanes. */
+  static __device__ __forceinline__ void fetch(const Arguments& a, uint32_t to, int block, int head, int row,
+                                               Visible visible) {
     const uint16_t* from = static_cast<const uint16_t*>(a.cache.data) + block * a.cache.blockStride +
                            head * a.cache.headStride + row * kDim;
     copyRows(to, from + a.cache.keyStart, visible);
@@ -153,6 +167,7 @@ struct CopySource {
 template <int kDim, int kTiles>
 struct TensorSource {
   static constexpr bool kTensor = true;
+  static constexpr DType kCode = DType::kF32;
   static constexpr int kArrivals = 1;
   using Shape = split::Shape<kDim, kTiles, kTensor>;
 
@@ -160,9 +175,9 @@ struct TensorSource {
   static __device__ __forceinline__ void begin(uint32_t barrier, int count) {
     if (threadIdx.x % 32 == 0) ptx::arriveExpecting(barrier, count * Shape::kSliceBytes);
   }
+  /** Of a lane for its own slice. */
   static __device__ __forceinline__ void fetch(const Arguments& a, const CUtensorMap* map, uint32_t to,
-                                               uint32_t barrier, int block, int head, int row, Visible) {
-    if (threadIdx.x % 32 != 0) return;
+                                               uint32_t barrier, int block, int head, int row) {
     ptx::loadTile(to, map, barrier, 0, head * a.cache.blockSize + row, 0, block * a.planes + a.layer * 2);
   }
   static __device__ __forceinline__ void finish(uint32_t) {}

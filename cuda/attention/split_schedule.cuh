@@ -5,12 +5,14 @@
 // quads a *group*. What a chunk is depends on the item's own length alone; chunks are folded into quads, these into
 // groups and these into the item, in order, whoever made them. So a result does not depend on the batch, on the number
 // of blocks, or on who arrived last. A *unit* is what a block takes at a time: a chunk, a quad or a whole item, by the
-// size of the batch. The first units go to the blocks in turn, every other one to the block that asks first:
-// multiprocessors read at different speeds.
+// size of the batch; where it is quads, the last sequences are dealt by chunks, for what a block still has to do when the
+// others have nothing left is half a unit on average. The first units go to the blocks in turn, every other one to the
+// block that asks first: multiprocessors read at different speeds.
 #pragma once
 
 #include "cuda/attention/attention.h"
 #include "cuda/attention/cache_layout.cuh"
+#include "cuda/attention/variant.cuh"
 
 namespace octavo::cuda::split {
 
@@ -26,6 +28,7 @@ struct Arguments {
   Heads out, query;
   CacheLayout cache;
   AttentionBatch batch;
+  Variant variant;
   float scaleLog2;     // scale · log2(e): scores are kept in log2
   int32_t window;
   int32_t blockShift;  // log2 of the slices in a cache block
@@ -166,7 +169,7 @@ class Deal {
     int before = __shfl_sync(0xffffffffu, through_, max(0, from - 1));
     if (from == 0) before = 0;
     while (perLane_ > 1) {
-      int mine = sequence + lane < a_.batch.sequences ? unitsOf(keysOf(sequence + lane).slices, unitChunks_) : 0;
+      int mine = sequence + lane < a_.batch.sequences ? unitsIn(sequence + lane) : 0;
       int through = before + scanOverWarp(mine) * itemsOf(a_);
       unsigned past = __ballot_sync(0xffffffffu, through > number);
       if (past != 0) {
@@ -182,6 +185,11 @@ class Deal {
   }
 
  private:
+  /** Units of one item of the sequence. */
+  __device__ __forceinline__ int unitsIn(int sequence) const {
+    return unitsOf(keysOf(sequence).slices, unitChunks_);
+  }
+
   __device__ __forceinline__ Keys<kFew> keysOf(int sequence) const {
     return {a_, sequence < kNearSequences ? near_[sequence] : Stand(a_, sequence)};
   }
@@ -190,12 +198,12 @@ class Deal {
     const int items = itemsOf(a_), index = inSequence / items, item = inSequence - index * items;
     const int kvHead = a_.shares == 1 ? item : item / a_.shares, share = (item - kvHead * a_.shares) * a_.headShare;
     Unit unit;
-    const int shift = chunkShift(keys.slices);
+    const int shift = chunkShift(keys.slices), together = unitChunks_;
     unit.chunk = 1 << shift;
     unit.chunks = (keys.slices + unit.chunk - 1) >> shift;
-    unit.isWhole = unitChunks_ == kWhole;
-    unit.firstChunk = unit.isWhole ? 0 : index * unitChunks_;
-    unit.endChunk = unit.isWhole ? unit.chunks : min(unit.chunks, unit.firstChunk + unitChunks_);
+    unit.isWhole = together == kWhole;
+    unit.firstChunk = unit.isWhole ? 0 : index * together;
+    unit.endChunk = unit.isWhole ? unit.chunks : min(unit.chunks, unit.firstChunk + together);
     unit.slices = keys.slices;
     unit.firstKey = keys.firstSlice * kSliceKeys;
     unit.first = keys.first;
@@ -210,7 +218,7 @@ class Deal {
     unit.index = index;
     unit.slot = number - index * items;
     unit.step = items;
-    unit.pieces = unitChunks_ == 1 ? unit.chunks : unit.isWhole ? 1 : ceilDivide(unit.chunks, kQuad);
+    unit.pieces = together == 1 ? unit.chunks : unit.isWhole ? 1 : ceilDivide(unit.chunks, kQuad);
     unit.counter = sequence * items + item;
     return unit;
   }

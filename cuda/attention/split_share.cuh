@@ -5,16 +5,17 @@
 
 namespace octavo::cuda::split {
 
-__device__ __forceinline__ float inverse(float sum) { return sum > 0 ? 1.0f / sum : 0.0f; }
-
-/** Writes dims `dim` and dim + 8 of query rows `row` and row + 1. */
+/**
+ * Writes dims of query rows `row` and row + 1: where the two halves of a sixteen lie is the source's matter. Zeros are
+ * written as +0, for those of pieces have no sign of their own (split_pieces.cuh).
+ */
 template <DType kType, bool kFew>
 __device__ __forceinline__ void storeRows(const Arguments& a, const Unit& unit, int row, int dim, float4 values,
                                           float scale0, float scale1) {
   uint16_t* to = static_cast<uint16_t*>(a.out.data) + dim;
   const int count = unit.share * unit.tokens;
-  uint32_t first = packPair<kType>(values.x * scale0, values.y * scale1);
-  uint32_t second = packPair<kType>(values.z * scale0, values.w * scale1);
+  uint32_t first = packPair<kType>(fmaf(values.x, scale0, 0.0f), fmaf(values.y, scale1, 0.0f));
+  uint32_t second = packPair<kType>(fmaf(values.z, scale0, 0.0f), fmaf(values.w, scale1, 0.0f));
   if (row < count) {
     uint16_t* at = to + rowStart<kFew>(a.out, unit, row);
     at[0] = static_cast<uint16_t>(first);
@@ -27,6 +28,33 @@ __device__ __forceinline__ void storeRows(const Arguments& a, const Unit& unit, 
   }
 }
 
+/** The same of codes, whose values have dims 2 i and 2 i + 1 at `dim` where floats have i and i + 8. */
+template <bool kFew>
+__device__ __forceinline__ void storeNeighbours(const Arguments& a, const Unit& unit, int row, int dim, float4 values,
+                                                float scale0, float scale1) {
+  uint16_t* to = static_cast<uint16_t*>(a.out.data) + dim;
+  const int count = unit.share * unit.tokens;
+  const bool isBf16 = a.out.dtype == DType::kBF16;
+  const auto store = [&](int at, float low, float high) {
+    if (at >= count) return;
+    const uint32_t pair = isBf16 ? packBf16(low, high) : packF16(low, high);
+    *reinterpret_cast<uint32_t*>(to + rowStart<kFew>(a.out, unit, at)) = pair;
+  };
+  store(row, fmaf(values.x, scale0, 0.0f), fmaf(values.z, scale0, 0.0f));
+  store(row + 1, fmaf(values.y, scale1, 0.0f), fmaf(values.w, scale1, 0.0f));
+}
+
+/** How a row of an item ends. */
+template <bool kFew>
+__device__ __forceinline__ float endRow(const Arguments& a, const Unit& unit, int row, float maximum, float sum,
+                                        bool tells) {
+  const int count = unit.share * unit.tokens, safe = min(row, count - 1), later = kFew ? safe / unit.share : 0;
+  const int head = unit.firstHead + safe - later * unit.share;
+  const SoftmaxEnd end(a.variant, head, maximum, sum);
+  if (tells && row < count) end.store(a.variant, unit.token + later, head);
+  return end.factor;
+}
+
 /** Every kFinishers-th sixteen dims of a tile of a state, from this finisher's on, in the lanes of State. */
 template <typename Shape, int kDim>
 struct Share {
@@ -36,19 +64,20 @@ struct Share {
   float maximum[2], sum[2];
   float4 values[kMine];
 
-  static __device__ __forceinline__ int finisher() { return static_cast<int>(threadIdx.x / 32) - kWarps; }
+  static __device__ __forceinline__ int finisher() { return static_cast<int>(threadIdx.x / 32) - Shape::kAdders; }
   static __device__ __forceinline__ int sixteen(int i) { return finisher() + i * kFinishers; }
   static __device__ __forceinline__ bool has(int i) { return kSixteens % kFinishers == 0 || sixteen(i) < kSixteens; }
 
   /** Folds a tile of the states of all warps, in their order. `states`: of warp 0, at this lane. */
   template <int kTiles>
   __device__ __forceinline__ void collect(const float4* states, int tile) {
-    constexpr int kState = (kSixteens + 1) * kTiles * 32;
+    constexpr int kTile = (kSixteens + 1) * 32, kState = kTile * kTiles;
+    states += tile * kTile;
     float4 heads[kWarps];
     float weight[kWarps][2], most[2] = {-INFINITY, -INFINITY};
 #pragma unroll
     for (int w = 0; w < kWarps; ++w) {
-      heads[w] = states[w * kState + tile * 32];
+      heads[w] = states[w * kState];
       most[0] = fmaxf(most[0], heads[w].x);
       most[1] = fmaxf(most[1], heads[w].y);
     }
@@ -69,7 +98,7 @@ struct Share {
       if (!has(i)) continue;
 #pragma unroll
       for (int w = 0; w < kWarps; ++w) {
-        addScaled(values[i], states[w * kState + (kTiles + sixteen(i) * kTiles + tile) * 32], weight[w]);
+        addScaled(values[i], states[w * kState + (1 + sixteen(i)) * 32], weight[w]);
       }
     }
   }
@@ -95,12 +124,18 @@ struct Share {
 
   template <DType kType, bool kFew>
   __device__ __forceinline__ void write(const Arguments& a, const Unit& unit, int tile) const {
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    const float scale0 = inverse(sum[0]), scale1 = inverse(sum[1]);
+    const int lane = static_cast<int>(threadIdx.x % 32), row = tile * 8 + lane % 4 * 2;
+    const bool tells = lane < 4 && finisher() == 0;
+    const float scale0 = endRow<kFew>(a, unit, row, maximum[0] - Shape::kWeightShift, sum[0], tells);
+    const float scale1 = endRow<kFew>(a, unit, row + 1, maximum[1] - Shape::kWeightShift, sum[1], tells);
 #pragma unroll
     for (int i = 0; i < kMine; ++i) {
       if (!has(i)) continue;
-      storeRows<kType, kFew>(a, unit, tile * 8 + lane % 4 * 2, sixteen(i) * 16 + lane / 4, values[i], scale0, scale1);
+      if constexpr (Shape::kCoded) {
+        storeNeighbours<kFew>(a, unit, row, sixteen(i) * 16 + lane / 4 * 2, values[i], scale0, scale1);
+      } else {
+        storeRows<kType, kFew>(a, unit, row, sixteen(i) * 16 + lane / 4, values[i], scale0, scale1);
+      }
     }
   }
 

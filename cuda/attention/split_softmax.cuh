@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "cuda/attention/variant.cuh"
 #include "cuda/device/floats.cuh"
 #include "cuda/ptx/warp_mma.cuh"
 
@@ -95,13 +96,14 @@ struct Visible {
 template <bool kFew>
 struct RowTokens {
   int count, share;
+  int first;  // row of the warp
   /** Whether every row sees all of the slice. */
   __device__ __forceinline__ bool seeAll(const Visible& visible) const {
     int later = kFew ? count - 1 : 0;
     return visible.first + later <= 0 && visible.end - later >= 16;
   }
   __device__ __forceinline__ bool sees(const Visible& visible, int row, int key) const {
-    int token = kFew ? min(row / share, count - 1) : 0, later = kFew ? count - 1 - token : 0;
+    int token = kFew ? min((first + row) / share, count - 1) : 0, later = kFew ? count - 1 - token : 0;
     return key >= visible.first + token && key < visible.end - later;
   }
 };
@@ -129,10 +131,45 @@ struct SliceRows<kDim, true> {
   }
 };
 
-/** Scores Sᵀ[16 keys, rows] in log2 units, −inf where a row does not see a key. */
-template <DType kType, int kDim, int kTiles, typename SliceRows, typename Query, bool kFew>
-__device__ __forceinline__ void score(float (&scores)[kTiles][4], const Query& query, uint32_t keys, float scaleLog2,
-                                      const Visible& visible, const RowTokens<kFew>& tokens) {
+/** How products become scores: in log2 units, under a soft cap where there is one. */
+struct Scoring {
+  float scaleLog2, cap, inverseCap;
+};
+
+/** Of a cache of floats: a key's score and a value's weight are as they are. */
+struct NoScales {
+  static constexpr float kShift = 0;
+  __device__ __forceinline__ float counted(float weight, int) const { return weight; }
+};
+
+/** Scores of a slice under the soft cap. */
+template <int kTiles>
+__device__ __forceinline__ void capScores(float (&scores)[kTiles][4], const Scoring& scoring) {
+#pragma unroll
+  for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+    for (float& score : scores[tile]) score = cappedRoughly(score, scoring.cap, scoring.inverseCap);
+  }
+}
+
+/** −inf where a row does not see a key. */
+template <int kTiles, bool kFew>
+__device__ __forceinline__ void hideUnseen(float (&scores)[kTiles][4], const Visible& visible,
+                                           const RowTokens<kFew>& tokens) {
+  const bool all = tokens.seeAll(visible);
+#pragma unroll
+  for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      int row = tile * 8 + threadIdx.x % 4 * 2 + (i & 1), key = threadIdx.x % 32 / 4 + (i >> 1) * 8;
+      if (!all && !tokens.sees(visible, row, key)) scores[tile][i] = -INFINITY;
+    }
+  }
+}
+
+/** Scores Sᵀ[16 keys, rows] in log2 units. */
+template <DType kType, int kDim, int kTiles, typename SliceRows, typename Query>
+__device__ __forceinline__ void score(float (&scores)[kTiles][4], const Query& query, uint32_t keys, float scaleLog2) {
   int lane = threadIdx.x % 32;
   uint32_t from = keys + SliceRows::at(lane & 15, lane >> 4);
   float halves[2][kTiles][4] = {};  // two chains of products: each waits for its own last only
@@ -146,22 +183,18 @@ __device__ __forceinline__ void score(float (&scores)[kTiles][4], const Query& q
       ptx::multiplyAdd<kType>(halves[step & 1][tile], k, q[tile][0], q[tile][1]);
     }
   }
-  bool all = tokens.seeAll(visible);
 #pragma unroll
   for (int tile = 0; tile < kTiles; ++tile) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      scores[tile][i] = (halves[0][tile][i] + halves[1][tile][i]) * scaleLog2;
-      int row = tile * 8 + lane % 4 * 2 + (i & 1), key = lane / 4 + (i >> 1) * 8;
-      if (!all && !tokens.sees(visible, row, key)) scores[tile][i] = -INFINITY;
-    }
+    for (int i = 0; i < 4; ++i) scores[tile][i] = (halves[0][tile][i] + halves[1][tile][i]) * scaleLog2;
   }
 }
 
-/** Of the keys of kSlices slices: scores, then weights and their sum. */
-template <DType kType, int kDim, int kTiles, int kSlices>
+/** Of the keys of kSlices slices: scores, then weights and their sum. Weights go up to 2^Scales::kShift. */
+template <DType kType, int kDim, int kTiles, int kSlices, typename Scales>
 struct Weights {
   float scores[kSlices][kTiles][4];
+  Scales scales[kSlices];
   uint32_t rounded[kSlices][kTiles][2];  // transposed
 
   /** Raises the state to the maximum of these scores and makes weights of them. */
@@ -183,6 +216,7 @@ struct Weights {
         corrections[tile][r] = exp2f(state.maximum[tile][r] - base[r]);
         grew |= most != state.maximum[tile][r];
         state.maximum[tile][r] = most;
+        base[r] -= Scales::kShift;
       }
 #pragma unroll
       for (int i = 0; i < kSlices; ++i) {
@@ -201,8 +235,11 @@ struct Weights {
     for (int tile = 0; tile < kTiles; ++tile) {
 #pragma unroll
       for (int i = 0; i < kSlices; ++i) {
-        state.sum[tile][0] += scores[i][tile][0] + scores[i][tile][2];
-        state.sum[tile][1] += scores[i][tile][1] + scores[i][tile][3];
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+          const float first = scales[i].counted(scores[i][tile][r], 0);
+          state.sum[tile][r] += first + scales[i].counted(scores[i][tile][r + 2], 1);
+        }
       }
     }
   }
@@ -211,18 +248,27 @@ struct Weights {
 /**
  * Adds slices to a state. `keys`: shared addresses of their keys; the values follow, finite where not visible. Slices of
  * a single token enter at once. Those of few enter one after another, though their scores are made at once: how many
- * come together follows from the tiles, these from the longest query of the batch, and bits must not.
+ * come together follows from the tiles, these from the longest query of the batch, and bits must not. The soft cap is one
+ * branch for all scores: with one a slice the products of a slice would wait for those of the one before.
  */
 template <DType kType, int kDim, int kTiles, int kSlices, typename SliceRows, typename Query, bool kFew>
 __device__ __forceinline__ void addSlices(State<kDim, kTiles>& state, const Query& query,
-                                          const uint32_t (&keys)[kSlices], float scaleLog2,
+                                          const uint32_t (&keys)[kSlices], const Scoring& scoring,
                                           const Visible (&visible)[kSlices], const RowTokens<kFew>& tokens) {
   constexpr int kTogether = kFew ? 1 : kSlices;
-  Weights<kType, kDim, kTiles, kTogether> weights[kSlices / kTogether];
+  Weights<kType, kDim, kTiles, kTogether, NoScales> weights[kSlices / kTogether];
 #pragma unroll
   for (int i = 0; i < kSlices; ++i) {
     auto& scores = weights[i / kTogether].scores[i % kTogether];
-    score<kType, kDim, kTiles, SliceRows>(scores, query, keys[i], scaleLog2, visible[i], tokens);
+    score<kType, kDim, kTiles, SliceRows>(scores, query, keys[i], scoring.scaleLog2);
+  }
+  if (scoring.cap > 0) {
+#pragma unroll
+    for (int i = 0; i < kSlices; ++i) capScores<kTiles>(weights[i / kTogether].scores[i % kTogether], scoring);
+  }
+#pragma unroll
+  for (int i = 0; i < kSlices; ++i) {
+    hideUnseen<kTiles>(weights[i / kTogether].scores[i % kTogether], visible[i], tokens);
   }
   int lane = threadIdx.x % 32;
   uint32_t offset = SliceRows::kBytes + SliceRows::at((lane & 7) + (lane >> 4) * 8, (lane >> 3) & 1);

@@ -8,23 +8,26 @@
 
 namespace octavo::cuda::split {
 
-/** Where states go from who makes them to who finishes them. */
-template <typename Shape>
-__device__ __forceinline__ float4* stateAt(uint8_t* shared, int state, int warp) {
-  return reinterpret_cast<float4*>(shared + Shape::kStatesAt + (state * Shape::kWarps + warp) * Shape::kStateBytes) +
-         threadIdx.x % 32;
+/** Where states go from who makes them to who finishes them: of a tile of the rows, of a slice's warp. */
+template <typename Shape, int kTiles>
+__device__ __forceinline__ float4* stateAt(uint8_t* shared, int state, int warp, int tile) {
+  constexpr int kTileBytes = Shape::kStateBytes / kTiles;
+  uint8_t* const at = shared + Shape::kStatesAt + ((state * Shape::kWarps + warp) * kTiles + tile) * kTileBytes;
+  return reinterpret_cast<float4*>(at) + threadIdx.x % 32;
 }
 
-/** A warp that adds every kWarps-th slice of a chunk. */
+/** A warp that adds every kWarps-th slice of a chunk to the state of a tile of query rows. */
 template <DType kType, int kDim, int kTiles, typename Source, bool kFew>
 struct Adder {
   using Shape = typename Source::Shape;
-  using Query = std::conditional_t<kTiles == 1 && kDim <= 128, RegisterQuery<kDim, kTiles>, SharedQuery<kDim, kTiles>>;
+  using Query = std::conditional_t<kDim <= 128, RegisterQuery<kDim, 1>, SharedQuery<kDim, 1>>;
   /** Slices that are added at once: two where registers suffice, for then neither waits for its own products. */
-  static constexpr int kStep = kTiles == 1 && Shape::kStages >= 4 ? 2 : 1;
+  static constexpr int kStep = Shape::kStages >= 4 && !(Shape::kCoded && kDim == 256) ? 2 : 1;
   uint8_t* shared;
-  float scaleLog2;
-  int warp = threadIdx.x / 32;
+  Scoring scoring;
+  bool hasScales;  // in the cache, of codes
+  RowFactors<1> factors;
+  int warp = threadIdx.x / 32 % Shape::kWarps, tile = threadIdx.x / 32 / Shape::kWarps;
   uint32_t ring = ptx::sharedAddress(shared) + warp * Shape::kSliceBytes;
   Barriers<Shape> barriers{ptx::sharedAddress(shared)};
   Turn<Shape::kStages> stage;
@@ -37,16 +40,18 @@ struct Adder {
       const Unit& unit = units.next().unit;
       if (unit.chunks == 0) return;
       Query query;
-      query.load(units.query());
+      const uint32_t rows = units.query() + tile * (8 * SharedQuery<kDim, 1>::kRowBytes);
+      query.load(rows);
+      if constexpr (Shape::kCoded) factors.template load<kDim>(rows);
       const int chunkSlices = unit.chunk, endSlice = unit.endSlice(), firstKey = unit.firstKey;
       const Visible keys{unit.first - firstKey, unit.end - firstKey};
-      const RowTokens<kFew> tokens{unit.tokens, unit.share};
+      const RowTokens<kFew> tokens{unit.tokens, unit.share, tile * 8};
 #pragma unroll 1
       for (int first = unit.firstChunk * chunkSlices; first < endSlice; first += chunkSlices) {
-        State<kDim, kTiles> sum;
+        State<kDim, 1> sum;
         addChunk(sum, query, keys, first, min(first + chunkSlices, endSlice), tokens);
         ptx::waitBarrier(barriers.stateFree(state.at), state.parity ^ 1);
-        sum.store(stateAt<Shape>(shared, state.at, warp));
+        sum.store(stateAt<Shape, kTiles>(shared, state.at, warp, tile));
         arriveAsWarp(barriers.stateFull(state.at));
         state.advance();
       }
@@ -56,7 +61,7 @@ struct Adder {
 
  private:
   /** `keys`: of the item's first slice. */
-  __device__ __forceinline__ void addChunk(State<kDim, kTiles>& sum, const Query& query, const Visible& keys, int first,
+  __device__ __forceinline__ void addChunk(State<kDim, 1>& sum, const Query& query, const Visible& keys, int first,
                                            int end, const RowTokens<kFew>& tokens) {
     constexpr int kWarps = Shape::kWarps;
     sum.clear();
@@ -82,7 +87,7 @@ struct Adder {
   }
 
   template <int kSlices>
-  __device__ __forceinline__ void add(State<kDim, kTiles>& sum, const Query& query, const Visible& keys, int slice,
+  __device__ __forceinline__ void add(State<kDim, 1>& sum, const Query& query, const Visible& keys, int slice,
                                       const RowTokens<kFew>& tokens) {
     Visible visible[kSlices];
     uint32_t from[kSlices], empty[kSlices];
@@ -96,7 +101,17 @@ struct Adder {
       if (!visible[i].all()) Source::clear(from[i], visible[i]);
       stage.advance();
     }
-    addSlices<kType, kDim, kTiles, kSlices, typename Shape::Rows>(sum, query, from, scaleLog2, visible, tokens);
+    if constexpr (Shape::kCoded) {
+      KeyScales scales[kSlices];
+#pragma unroll
+      for (int i = 0; i < kSlices; ++i) {
+        const uint32_t at = from[i] + Shape::kScalesAt - warp * (Shape::kSliceBytes - Shape::kSliceScaleBytes);
+        if (hasScales) scales[i].template load<Source::kHasKeyScales>(at, visible[i]);
+      }
+      addCodes<Source::kCode, kDim, 1>(sum, query, factors, from, scales, scoring, visible, tokens);
+    } else {
+      addSlices<kType, kDim, 1, kSlices, typename Shape::Rows>(sum, query, from, scoring, visible, tokens);
+    }
 #pragma unroll
     for (int i = 0; i < kSlices; ++i) arriveAsWarp(empty[i]);
   }
@@ -107,6 +122,8 @@ template <DType kType, int kDim, int kTiles, typename Source, bool kFew>
 struct Finisher {
   using Shape = typename Source::Shape;
   using Part = Share<Shape, kDim>;
+  /** Tiles at once: of four there are no registers for all, and what is not in use lies in local memory. */
+  static constexpr int kUnroll = kTiles == 4 ? 1 : kTiles;
   const Arguments& a;
   uint8_t* shared;
   const Pieces<kType, Shape, kDim, kTiles, kFew> pieces{a};
@@ -130,9 +147,9 @@ struct Finisher {
 
  private:
   __device__ __forceinline__ void collect(Part (&quad)[kTiles], bool isFirst) {
-    const float4* const states = stateAt<Shape>(shared, state.at, 0);
+    const float4* const states = stateAt<Shape, kTiles>(shared, state.at, 0, 0);
     ptx::waitBarrier(units.barriers.stateFull(state.at), state.parity);
-#pragma unroll
+#pragma unroll kUnroll
     for (int tile = 0; tile < kTiles; ++tile) {
       Part part;
       part.template collect<kTiles>(states, tile);
@@ -146,7 +163,7 @@ struct Finisher {
   /** A quad is complete, or a unit of a single chunk; the last chunk in it is `chunk`. */
   __device__ __forceinline__ void finish(const Unit& unit, Part (&quad)[kTiles], int chunk) const {
     const bool isShared = !unit.isWhole && unit.pieces > 1;
-#pragma unroll
+#pragma unroll kUnroll
     for (int tile = 0; tile < kTiles; ++tile) {
       if (isShared) pieces.put(quad[tile], unit.number, tile);
       else if (unit.isWhole && !keep(quad[tile], unit, chunk, tile)) continue;
@@ -169,10 +186,10 @@ struct Finisher {
     return isLast;
   }
   __device__ __forceinline__ void foldKept(Part& part, int slot, int tile) const {
-    Part kept;
-    pieces.get(kept, slot, tile);
-    kept.fold(part);
-    part = kept;
+    Part kept[1];
+    pieces.take(kept, slot, 0, 1, tile);
+    kept[0].fold(part);
+    part = kept[0];
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cuda/device/build_architectures.h"
+#include "cuda/device/card.h"
 #include "cuda/device/cuda_check.h"
 #include "cuda/device/cuda_graph.h"
 #include "cuda/device/cuda_ops.h"
@@ -182,7 +183,10 @@ void CudaDevice::verifyKernels() {
                    ", not " + std::to_string(expectedVerifyValue(i)));
     }
   }
-  if (!ops_) ops_ = std::make_unique<CudaOps>(index_, DeviceTraits{loadedArchitecture(), info_.multiprocessors});
+  if (ops_) return;
+  DeviceTraits traits{loadedArchitecture(), info_.multiprocessors};
+  traits.card = cardOfDevice(index_, info_.name, info_.computeMajor);
+  ops_ = std::make_unique<CudaOps>(index_, traits);
 }
 
 }  // namespace

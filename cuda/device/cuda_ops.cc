@@ -1,14 +1,17 @@
 #include "cuda/device/cuda_ops.h"
 
-#include <string>
+#include <algorithm>
+#include <limits>
 
-#include "base/error.h"
 #include "cuda/attention/attention.h"
 #include "cuda/attention/mla.h"
 #include "cuda/device/cuda_check.h"
 #include "cuda/device/cuda_stream.h"
 #include "cuda/elementwise/elementwise.h"
+#include "cuda/fused/fused.h"
 #include "cuda/gemm/linear.h"
+#include "cuda/gemm/linear_table.h"
+#include "cuda/gemm/linear_tuner.h"
 #include "cuda/quantized/quantized.h"
 #include "cuda/sampling/sampling.h"
 
@@ -16,23 +19,21 @@ namespace octavo::cuda {
 
 namespace {
 
-void requireFloats(const char* op, const KvCacheView& cache) {
-  if (isFloat(cache.dtype)) return;
-  throw Error(ErrorCode::kKernelsUnavailable, std::string(op) + ": this build has no CUDA kernel for a cache of " +
-                                                  dtypeName(cache.dtype) + "; keep fp32, bf16 or fp16, or use the CPU");
-}
-
-void requirePlain(const AttentionVariant& variant) {
-  if (variant.isPlain()) return;
-  const char* const name = variant.softCap > 0 ? "softCap"
-                           : variant.sinks     ? "sinks"
-                           : variant.logSumExp ? "logSumExp"
-                                               : "scales of the cache";
-  throw Error(ErrorCode::kKernelsUnavailable,
-              std::string("pagedAttention: this build has no CUDA kernel with ") + name + "; use the CPU");
+/** Whether the table can have it: tensor cores multiply it in tiles of 64 rows or more, and its sizes are ints. */
+bool isPlanned(int64_t rows, int64_t columns, int64_t depth) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  return rows >= kLeastTunedRows && columns >= 1 && depth >= 8 && depth % 8 == 0 &&
+         std::max({rows, columns, depth}) <= kMost;
 }
 
 }  // namespace
+
+CudaOps::CudaOps(int device, const DeviceTraits& traits)
+    : device_(device), plans_(std::make_unique<LinearTable>()), traits_(traits) {
+  traits_.plans = plans_.get();
+}
+
+CudaOps::~CudaOps() = default;
 
 // CUDA's current device is a property of the calling thread, and any thread may call.
 void CudaOps::use() const { check(cudaSetDevice(device_), "cudaSetDevice"); }
@@ -61,6 +62,16 @@ void CudaOps::widenRows(int32_t* out, int32_t outStride, const int32_t* from, co
                         Stream& stream) {
   use();
   launchWidenRows(out, outStride, from, stride, rows, handleOf(stream));
+}
+
+void CudaOps::fetchImage(void* to, const ImageTurns& from, Stream& stream) {
+  use();
+  launchFetchImage(to, from, handleOf(stream));
+}
+
+void CudaOps::storeImage(const ImageTurns& to, const void* from, size_t bytes, Stream& stream) {
+  use();
+  launchStoreImage(to, from, bytes, handleOf(stream));
 }
 
 void CudaOps::rmsNorm(const Matrix& out, const Matrix& x, const Vector& weight, float epsilon, Stream& stream) {
@@ -95,6 +106,51 @@ void CudaOps::linear(const Matrix& out, const Matrix& x, const QuantizedMatrix& 
   launchQuantizedLinear(out, x, weight, bias, scratch, traits_, handleOf(stream));
 }
 
+std::vector<LinearTile> CudaOps::linearTiles(int64_t rows, int64_t columns, int64_t depth) const {
+  if (!isPlanned(rows, columns, depth)) return {};
+  const LinearShape shape{rows, columns, depth};
+  std::vector<LinearTile> tiles{planFor(shape, traits_)};
+  for (const LinearTile& tile : linearPlans(shape, traits_)) {
+    if (tile != tiles.front()) tiles.push_back(tile);
+  }
+  return tiles;
+}
+
+LinearTuning CudaOps::tuneLinear(const LinearTrial& trial, Stream& stream) {
+  use();
+  LinearTuning tuning = cuda::tuneLinear(trial, traits_, handleOf(stream));
+  if (tuning.hasChoice && tuning.isFinished) keepTuned(tuning.tuned);
+  return tuning;
+}
+
+bool CudaOps::keepTuned(const TunedLinear& tuned) {
+  return isPlanned(tuned.rows, tuned.columns, tuned.depth) &&
+         plans_->keep({tuned.rows, tuned.columns, tuned.depth}, tuned.tile, traits_);
+}
+
+void CudaOps::checkTuned() const { plans_->check(traits_); }
+
+void CudaOps::fusedLinear(const FusedLinear& fused, const Matrix& weight, const Vector& bias, Stream& stream) {
+  if (!canFuse(fused, weight)) return Ops::fusedLinear(fused, weight, bias, stream);
+  use();
+  launchRowProduct(fused, weight, bias, traits_, handleOf(stream));
+}
+
+void CudaOps::fusedLinear(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias,
+                          const LinearScratch& scratch, Stream& stream) {
+  if (!canFuse(fused, weight)) return Ops::fusedLinear(fused, weight, bias, scratch, stream);
+  use();
+  launchRowProduct(fused, weight, bias, traits_, handleOf(stream));
+}
+
+bool CudaOps::canFuse(const FusedLinear& fused, const Matrix& weight) const {
+  return canMultiplyRows(fused, weight, traits_);
+}
+
+bool CudaOps::canFuse(const FusedLinear& fused, const QuantizedMatrix& weight) const {
+  return canMultiplyRows(fused, weight, traits_);
+}
+
 void CudaOps::groupedLinear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight,
                             const ExpertRows& experts, const LinearScratch& scratch, Stream& stream) {
   use();
@@ -113,7 +169,6 @@ void CudaOps::repack(const Repack& repack, Stream& stream) {
 
 void CudaOps::arrange(QuantizedMatrix& weight, const LinearScratch& scratch, Stream& stream) {
   use();
-  if (traits_.architecture < 90) return;  // the kernels for tiles are Hopper's
   if (launchArrange(weight, scratch, handleOf(stream))) weight.order = CodeOrder::kTiles;
 }
 
@@ -124,30 +179,27 @@ void CudaOps::rope(const Heads& query, const Heads& key, const int32_t* position
 }
 
 void CudaOps::kvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, const Heads& value,
-                      const int64_t* slots, const KvScales&, Stream& stream) {
-  requireFloats("kvWrite", cache);
+                      const int64_t* slots, const KvScales& scales, Stream& stream) {
   use();
-  launchKvWrite(cache, layer, key, value, slots, handleOf(stream));
+  launchKvWrite(cache, layer, key, value, slots, scales, handleOf(stream));
+}
+
+void CudaOps::ropeKvWrite(const KvCacheView& cache, int32_t layer, const RopeWrite& step, Stream& stream) {
+  use();
+  if (canRopeWrite(cache, step)) launchRopeWrite(cache, layer, step, traits_, handleOf(stream));
+  else launchRopeKvWrite(cache, layer, step, handleOf(stream));
 }
 
 void CudaOps::copyBlocks(const BlockCopies& copies, Stream& stream) {
   use();
-  for (int64_t i = 0; i < copies.count; ++i) {
-    const size_t from = static_cast<size_t>(copies.copies[i].from) * copies.blockBytes;
-    const size_t to = static_cast<size_t>(copies.copies[i].to) * copies.blockBytes;
-    check(cudaMemcpyAsync(static_cast<char*>(copies.to) + to, static_cast<const char*>(copies.from) + from,
-                          copies.blockBytes, cudaMemcpyDeviceToDevice, handleOf(stream)),
-          "the copy of a block");
-  }
+  launchCopyBlocks(copies, handleOf(stream));
 }
 
 void CudaOps::pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
                              const AttentionBatch& batch, float scale, const AttentionVariant& variant,
                              const AttentionScratch& scratch, Stream& stream) {
-  requireFloats("pagedAttention", cache);
-  requirePlain(variant);
   use();
-  launchPagedAttention({out, query, cache, layer, batch, scale, variant.window, scratch}, traits_, handleOf(stream));
+  launchPagedAttention({out, query, cache, layer, batch, scale, variant, scratch}, traits_, handleOf(stream));
 }
 
 void CudaOps::latentWrite(const LatentCacheView& cache, int32_t layer, const Matrix& rows, const int64_t* slots,
@@ -166,7 +218,7 @@ void CudaOps::latentAttention(const Heads& out, const Heads& query, const Latent
                               const AttentionBatch& batch, float scale, const AttentionScratch& scratch,
                               Stream& stream) {
   use();
-  launchLatentAttention({out, query, cache, layer, batch, scale, scratch}, traits_, handleOf(stream));
+  launchLatentAttention({out, query, cache, layer, batch, scale, scratch, {}}, traits_, handleOf(stream));
 }
 
 void CudaOps::expandedAttention(const Heads& out, const Heads& query, const ExpandedKeys& keys,

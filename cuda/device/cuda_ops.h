@@ -1,6 +1,8 @@
-// The table of CUDA kernels: picks the kernel for a shape and launches it. No op synchronises,
-// allocates or keeps state, so every one may be captured in a graph.
+// The table of CUDA kernels: picks the kernel for a shape and launches it. No op but tuneLinear synchronises or
+// allocates, so every other one may be captured in a graph. What is kept is the plans of dense products.
 #pragma once
+
+#include <memory>
 
 #include "cuda/device/device_traits.h"
 #include "ops/ops.h"
@@ -9,7 +11,8 @@ namespace octavo::cuda {
 
 class CudaOps final : public Ops {
  public:
-  CudaOps(int device, const DeviceTraits& traits) : device_(device), traits_(traits) {}
+  CudaOps(int device, const DeviceTraits& traits);
+  ~CudaOps() override;
 
   void convert(void* out, DType outType, const void* from, DType fromType, int64_t count, Stream& stream) override;
   void fillRandom(const RandomFill& fill, Stream& stream) override;
@@ -17,6 +20,8 @@ class CudaOps final : public Ops {
   void gatherRows(const Matrix& out, const Matrix& from, const int32_t* rows, Stream& stream) override;
   void widenRows(int32_t* out, int32_t outStride, const int32_t* from, const int32_t* stride, int32_t rows,
                  Stream& stream) override;
+  void fetchImage(void* to, const ImageTurns& from, Stream& stream) override;
+  void storeImage(const ImageTurns& to, const void* from, size_t bytes, Stream& stream) override;
   void rmsNorm(const Matrix& out, const Matrix& x, const Vector& weight, float epsilon, Stream& stream) override;
   void addRmsNorm(const Matrix& out, const Matrix& residual, const Matrix& x, const Vector& weight, float epsilon,
                   Stream& stream) override;
@@ -25,6 +30,15 @@ class CudaOps final : public Ops {
   void linear(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias, Stream& stream) override;
   void linear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
               const LinearScratch& scratch, Stream& stream) override;
+  std::vector<LinearTile> linearTiles(int64_t rows, int64_t columns, int64_t depth) const override;
+  LinearTuning tuneLinear(const LinearTrial& trial, Stream& stream) override;
+  bool keepTuned(const TunedLinear& tuned) override;
+  void checkTuned() const override;
+  void fusedLinear(const FusedLinear& fused, const Matrix& weight, const Vector& bias, Stream& stream) override;
+  void fusedLinear(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias,
+                   const LinearScratch& scratch, Stream& stream) override;
+  bool canFuse(const FusedLinear& fused, const Matrix& weight) const override;
+  bool canFuse(const FusedLinear& fused, const QuantizedMatrix& weight) const override;
   void groupedLinear(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const ExpertRows& experts,
                      const LinearScratch& scratch, Stream& stream) override;
   void dequantize(const Matrix& out, const QuantizedMatrix& weight, Stream& stream) override;
@@ -34,6 +48,7 @@ class CudaOps final : public Ops {
             float magnitude, Stream& stream) override;
   void kvWrite(const KvCacheView& cache, int32_t layer, const Heads& key, const Heads& value, const int64_t* slots,
                const KvScales& scales, Stream& stream) override;
+  void ropeKvWrite(const KvCacheView& cache, int32_t layer, const RopeWrite& step, Stream& stream) override;
   void copyBlocks(const BlockCopies& copies, Stream& stream) override;
   void pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
                       const AttentionBatch& batch, float scale, const AttentionVariant& variant,
@@ -57,6 +72,7 @@ class CudaOps final : public Ops {
   void use() const;
 
   int device_;
+  std::unique_ptr<LinearTable> plans_;
   DeviceTraits traits_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "ops/image_turns.h"
 #include "ops/random_fill.h"
 
 namespace octavo::cuda {
@@ -17,6 +18,10 @@ void launchGather(const Matrix& out, const Matrix& from, const int32_t* rows, cu
 /** See Ops::widenRows. */
 void launchWidenRows(int32_t* out, int32_t outStride, const int32_t* from, const int32_t* stride, int32_t rows,
                      cudaStream_t stream);
+
+/** See Ops::fetchImage and Ops::storeImage; the images are page-locked memory of the host. */
+void launchFetchImage(void* to, const ImageTurns& from, cudaStream_t stream);
+void launchStoreImage(const ImageTurns& to, const void* from, size_t bytes, cudaStream_t stream);
 
 void launchAdd(const Matrix& y, const Matrix& x, cudaStream_t stream);
 void launchSwiglu(const Matrix& out, const Matrix& gateUp, cudaStream_t stream);

@@ -6,17 +6,13 @@
 #include "cuda/device/floats.cuh"
 #include "cuda/device/reduce.cuh"
 #include "cuda/elementwise/elementwise.h"
+#include "cuda/elementwise/norm.cuh"
 
 namespace octavo::cuda {
 namespace {
 
 constexpr int kThreads = 256;
 constexpr int kHeadWarps = 4;  // heads a block normalises, one a warp
-
-// x / sqrt(mean(x²) + epsilon): the factor of a row.
-__device__ __forceinline__ float inverseRms(float sumOfSquares, int64_t count, float epsilon) {
-  return 1.0f / sqrtf(sumOfSquares / static_cast<float>(count) + epsilon);
-}
 
 template <int kWidth>
 __global__ void __launch_bounds__(kThreads)
@@ -61,12 +57,13 @@ __global__ void __launch_bounds__(kHeadWarps * 32) headNormKernel(Heads heads, V
   float squares = 0;
   for (int i = lane; i < heads.dim; i += 32) {
     float value = loadFloat(heads.data, heads.dtype, start + i);
-    squares += value * value;
+    squares = __fmaf_rn(value, value, squares);
   }
   float factor = inverseRms(warpSum(squares), heads.dim, epsilon);
   for (int i = lane; i < heads.dim; i += 32) {
     float value = loadFloat(heads.data, heads.dtype, start + i);
-    storeFloat(heads.data, heads.dtype, start + i, value * factor * loadFloat(weight.data, weight.dtype, i));
+    float scaled = normalized(value, factor, loadFloat(weight.data, weight.dtype, i));
+    storeFloat(heads.data, heads.dtype, start + i, scaled);
   }
 }
 

@@ -1,9 +1,9 @@
-// Rotary position embedding (Su et al. 2021), half-split pairs. A block takes one token: the angles are
-// computed once, with the accurate sine and cosine (an angle may be 131072 radians and more), and shared
-// by all heads of q and k.
+// Rotary position embedding (Su et al. 2021), half-split pairs. A block takes one token: the angles are computed once and
+// shared by all heads of q and k.
 #include "cuda/device/cuda_check.h"
 #include "cuda/device/floats.cuh"
 #include "cuda/elementwise/elementwise.h"
+#include "cuda/elementwise/rotation.cuh"
 
 namespace octavo::cuda {
 namespace {
@@ -15,11 +15,10 @@ __device__ void rotate(const Heads& heads, int64_t token, const float2* angles) 
   for (int i = threadIdx.x; i < heads.heads * half; i += kThreads) {
     int pair = i % half;
     int64_t low = token * heads.tokenStride + static_cast<int64_t>(i / half) * heads.dim + pair;
-    float2 angle = angles[pair];
-    float first = loadFloat(heads.data, heads.dtype, low);
-    float second = loadFloat(heads.data, heads.dtype, low + half);
-    storeFloat(heads.data, heads.dtype, low, first * angle.x - second * angle.y);
-    storeFloat(heads.data, heads.dtype, low + half, second * angle.x + first * angle.y);
+    float2 turned = rotated(loadFloat(heads.data, heads.dtype, low), loadFloat(heads.data, heads.dtype, low + half),
+                            angles[pair]);
+    storeFloat(heads.data, heads.dtype, low, turned.x);
+    storeFloat(heads.data, heads.dtype, low + half, turned.y);
   }
 }
 
@@ -29,9 +28,7 @@ ropeKernel(Heads query, Heads key, const int32_t* positions, const float* invers
   int64_t token = blockIdx.x;
   float position = static_cast<float>(positions[token]);
   for (int i = threadIdx.x; i < query.dim / 2; i += kThreads) {
-    float sine, cosine;
-    sincosf(position * inverseFrequencies[i], &sine, &cosine);
-    angles[i] = make_float2(cosine * magnitude, sine * magnitude);
+    angles[i] = rotationOf(position, inverseFrequencies[i], magnitude);
   }
   __syncthreads();
   rotate(query, token, angles);

@@ -3,14 +3,13 @@
 // A ring of kStages tiles filled by cp.async; 128-byte rows of shared memory with the 16-byte chunks
 // XOR-swizzled by the row, so that ldmatrix and the copies are free of bank conflicts. Every output is
 // accumulated in steps of 16 along K from 0, by one warp, whatever the tile: all tile shapes give the
-// same bits, so the choice among them by the number of rows does not show in a row's result.
+// same bits, so the choice among them (ampere_plan.cc) does not show in a row's result.
 //
 // Measured on an H200, bf16, 2026-11-29, random data, median, launched one by one:
-//   rows       1 … 16             64                 512           2048          4096
-//   4096×4096  13.7 µs 2.4 TB/s   23.2 µs 1.4 TB/s   262 TFLOP/s   318 TFLOP/s   332 TFLOP/s
+//   rows       1 … 16             64
+//   4096×4096  13.7 µs 2.4 TB/s   23.2 µs 1.4 TB/s
 //   28672×4096 60 µs 3.9 TB/s     69 µs 3.4 TB/s
-// The ladder so far: 64×64 and 128×128 tiles only, 285 TFLOP/s at 2048 rows. wgmma and TMA are the next rung
-// (cuBLAS 629 to 726 TFLOP/s).
+// The rungs above: large_gemm.cu for many rows; on Hopper fitted_gemm.cu from 17 rows and wide_gemm.cu.
 #include "cuda/device/alignment.h"
 #include "cuda/device/floats.cuh"
 #include "cuda/device/shared_memory.h"
@@ -81,14 +80,9 @@ void launch(const GemmArguments& a, cudaStream_t stream) {
 }
 
 template <DType kType>
-void launchTile(const GemmArguments& a, const DeviceTraits& traits, cudaStream_t stream) {
-  auto blocks = [&a]<typename TileShape>(TileShape) {
-    return ceilDivide(a.out.rows, TileShape::kRows) * ceilDivide(a.out.columns, TileShape::kColumns);
-  };
-  int64_t enough = traits.multiprocessors * 3 / 4;
+void launchTile(const GemmArguments& a, int columns, cudaStream_t stream) {
   if (a.out.rows <= SmallTile::kRows) launch<SmallTile, kType>(a, stream);
-  else if (a.out.rows > 64 && blocks(LargeTile{}) >= enough) launch<LargeTile, kType>(a, stream);
-  else if (blocks(MediumTile{}) >= enough) launch<MediumTile, kType>(a, stream);
+  else if (columns == MediumTile::kColumns) launch<MediumTile, kType>(a, stream);
   else launch<NarrowTile, kType>(a, stream);
 }
 
@@ -98,11 +92,11 @@ bool canMultiplyOnTensorCores(const Matrix& x, const Matrix& weight) {
   return x.dtype == weight.dtype && dtypeBytes(x.dtype) == 2 && isChunked(x) && isChunked(weight);
 }
 
-void launchTensorGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
-                      const DeviceTraits& traits, cudaStream_t stream) {
+void launchTensorGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias, int tileColumns,
+                      cudaStream_t stream) {
   GemmArguments a{out, x, weight, bias};
-  if (x.dtype == DType::kBF16) launchTile<DType::kBF16>(a, traits, stream);
-  else launchTile<DType::kF16>(a, traits, stream);
+  if (x.dtype == DType::kBF16) launchTile<DType::kBF16>(a, tileColumns, stream);
+  else launchTile<DType::kF16>(a, tileColumns, stream);
 }
 
 }  // namespace octavo::cuda

@@ -22,7 +22,7 @@ struct Tile {
 using SmallTile = Tile<16, 32, 1, 4, 8, 4>;    // up to 16 rows: as many blocks as possible read weights
 using NarrowTile = Tile<64, 32, 2, 2, 6, 2>;   // few tiles: short columns for more blocks
 using MediumTile = Tile<64, 128, 2, 2, 4, 2>;
-using LargeTile = Tile<128, 256, 2, 4, 3, 1>;  // 64×64 a warp: a fragment from shared memory serves four products
+using LargeTile = Tile<128, 256, 2, 4, 3, 1>;  // codes only: 64×64 a warp, a fragment serves four products
 
 __device__ __forceinline__ uint32_t swizzled(int row, int chunk) {
   return static_cast<uint32_t>(row * kRowBytes + ((chunk ^ (row & 7)) << 4));

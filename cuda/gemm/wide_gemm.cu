@@ -20,18 +20,17 @@
 #include "cuda/ptx/named_barriers.cuh"
 #include "cuda/ptx/tma.cuh"
 #include "cuda/ptx/warp_mma.cuh"
-#include "cuda/ptx/wgmma.cuh"
+#include "cuda/ptx/wgmma_columns.cuh"
 
 namespace octavo::cuda {
 namespace {
 
 constexpr int kDepth = 64;  // elements of K a stage: rows of 128 bytes
-constexpr int kRows = 128, kGroupRows = 64, kGroups = 2;
+constexpr int kRows = kWideRows, kGroupRows = 64, kGroups = 2;
 constexpr int kThreads = 128 * (1 + kGroups);
 [[maybe_unused]] constexpr int kBandTiles = 16;
 constexpr int kRowBytes = kDepth * 2;
 constexpr int kSlabBytes = kGroupRows * kRowBytes;  // 64 rows × 64 columns of the output
-constexpr int kSlabs = 2;                           // a warpgroup stores at once
 
 struct WideArguments {
   CUtensorMap x, weight, outMap;
@@ -45,7 +44,8 @@ struct WideArguments {
 template <int kColumns_>
 struct WideTile {
   static constexpr int kColumns = kColumns_;
-  static constexpr int kStages = kColumns == 256 ? 4 : 5;
+  static constexpr int kStages = kColumns == 256 ? 4 : kColumns == 64 ? 8 : 5;
+  static constexpr int kSlabs = kColumns % 128 == 0 ? 2 : 1;  // a warpgroup stores at once
   static constexpr int kXBytes = kRows * kRowBytes, kWeightBytes = kColumns * kRowBytes;
   static constexpr int kStageBytes = kXBytes + kWeightBytes;
   static constexpr int kOutBytes = kGroups * kSlabs * kSlabBytes;
@@ -127,9 +127,10 @@ __device__ __forceinline__ void addBias(float (&sums)[kCount], const WideArgumen
 }
 
 /** Rounds to shared memory and lets the copy engine store, kSlabs · 64 columns at a time. By a warpgroup. */
-template <DType kType, int kCount>
+template <typename Tile, DType kType, int kCount>
 __device__ __forceinline__ void storeTiles(const float (&sums)[kCount], const WideArguments& a, uint32_t out, int group,
                                            Place place) {
+  constexpr int kSlabs = Tile::kSlabs;
   int warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
   bool leader = threadIdx.x % 128 == 0;
   constexpr int kPieces = kCount * 2 / (kSlabs * 64);
@@ -203,7 +204,7 @@ __device__ __forceinline__ void multiply(const WideArguments& a, const Shared<Ti
     if (firstLane) ptx::arrive(shared.empty + previous * 8);
     Place place = placeOf<Tile>(a, tile);
     addBias(sums, a, place.column);
-    if (a.storesTiles) storeTiles<kType>(sums, a, shared.out + group * kSlabs * kSlabBytes, group, place);
+    if (a.storesTiles) storeTiles<Tile, kType>(sums, a, shared.out + group * Tile::kSlabs * kSlabBytes, group, place);
     else storeElements(sums, a, group, place);
   }
   if (a.storesTiles && threadIdx.x % 128 == 0) ptx::waitStoresRead<0>();
@@ -249,16 +250,12 @@ void launch(const Matrix& out, const Matrix& x, const Matrix& weight, const Vect
 }
 
 template <DType kType>
-void launchType(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
+void launchType(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias, int columns,
                 const DeviceTraits& traits, cudaStream_t stream) {
-  const int64_t rowTiles = ceilDivide(out.rows, kRows);
-  // Whole waves of large tiles, or as many small ones as keep the card busy.
-  const auto waves = [&](int64_t columns) {
-    const int64_t tiles = rowTiles * ceilDivide(out.columns, columns);
-    return ceilDivide(tiles, traits.multiprocessors) * columns;
-  };
-  if (waves(256) <= waves(128)) launch<WideTile<256>, kType>(out, x, weight, bias, traits, stream);
-  else launch<WideTile<128>, kType>(out, x, weight, bias, traits, stream);
+  if (columns == 64) launch<WideTile<64>, kType>(out, x, weight, bias, traits, stream);
+  else if (columns == 128) launch<WideTile<128>, kType>(out, x, weight, bias, traits, stream);
+  else if (columns == 192) launch<WideTile<192>, kType>(out, x, weight, bias, traits, stream);
+  else launch<WideTile<256>, kType>(out, x, weight, bias, traits, stream);
 }
 
 }  // namespace
@@ -270,9 +267,9 @@ bool canMultiplyWide(const Matrix& x, const Matrix& weight, const DeviceTraits& 
 }
 
 void launchWideGemm(const Matrix& out, const Matrix& x, const Matrix& weight, const Vector& bias,
-                    const DeviceTraits& traits, cudaStream_t stream) {
-  if (x.dtype == DType::kBF16) launchType<DType::kBF16>(out, x, weight, bias, traits, stream);
-  else launchType<DType::kF16>(out, x, weight, bias, traits, stream);
+                    const LinearPlan& plan, const DeviceTraits& traits, cudaStream_t stream) {
+  if (x.dtype == DType::kBF16) launchType<DType::kBF16>(out, x, weight, bias, plan.columns, traits, stream);
+  else launchType<DType::kF16>(out, x, weight, bias, plan.columns, traits, stream);
 }
 
 }  // namespace octavo::cuda

@@ -83,6 +83,15 @@ __device__ __forceinline__ void loadTileShared(uint32_t to, const CUtensorMap* m
       "[%0], [%1, {%3, %4}], [%2], %5;" ::"r"(to), "l"(map), "r"(barrier), "r"(column), "r"(row), "h"(mask) : "memory");
 }
 
+/** The same for a map of four dimensions, its lines kept in the L2 by `policy`. One thread. */
+__device__ __forceinline__ void loadTileShared(uint32_t to, const CUtensorMap* map, uint32_t barrier, int x, int y,
+                                               int z, int w, uint16_t mask, uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster"
+      ".L2::cache_hint [%0], [%1, {%3, %4, %5, %6}], [%2], %7, %8;" ::"r"(to), "l"(map), "r"(barrier), "r"(x), "r"(y),
+      "r"(z), "r"(w), "h"(mask), "l"(policy) : "memory");
+}
+
 /** `bytes` contiguous bytes, a multiple of 16 as both addresses. One thread. */
 __device__ __forceinline__ void loadBytes(uint32_t to, const void* from, uint32_t bytes, uint32_t barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
@@ -90,8 +99,16 @@ __device__ __forceinline__ void loadBytes(uint32_t to, const void* from, uint32_
 }
 
 /** The kernels before this one have ended and what they wrote is visible (after a programmatic launch). */
-__device__ __forceinline__ void waitForPredecessors() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+__device__ __forceinline__ void waitForPredecessors() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 /** A kernel launched so may begin; its own wait still lasts until this one has ended. */
-__device__ __forceinline__ void letSuccessorsBegin() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+__device__ __forceinline__ void letSuccessorsBegin() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
 
 }  // namespace octavo::cuda::ptx

@@ -16,6 +16,22 @@ __device__ __forceinline__ float exp2Approximate(float x) {
   return y;
 }
 
+/** log2 x to some 22 bits; of denormals it is −∞. */
+__device__ __forceinline__ float log2Approximate(float x) {
+  float y;
+  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/** e4m3 in the lower half of a word to fp16, exact; NaN stays NaN (sm_89). */
+__device__ __forceinline__ uint32_t e4m3Pair(uint32_t codes) {
+  uint32_t pair = 0;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+  asm("{\n.reg .b16 low, high;\nmov.b32 {low, high}, %1;\ncvt.rn.f16x2.e4m3x2 %0, low;\n}" : "=r"(pair) : "r"(codes));
+#endif
+  return pair;
+}
+
 /** (a & b) | c and (a & b) ^ c, in one instruction each. */
 __device__ __forceinline__ uint32_t andOr(uint32_t a, uint32_t b, uint32_t c) {
   uint32_t result;

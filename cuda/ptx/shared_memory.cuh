@@ -53,4 +53,9 @@ __device__ __forceinline__ void storeTwoWords(uint32_t to, uint32_t x, uint32_t 
   asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(x), "r"(y) : "memory");
 }
 
+/** 16 bytes, on a boundary of as many. */
+__device__ __forceinline__ void storeFourWords(uint32_t to, uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x), "r"(y), "r"(z), "r"(w) : "memory");
+}
+
 }  // namespace octavo::cuda::ptx

@@ -28,6 +28,15 @@ __device__ __forceinline__ void loadTile(uint32_t to, const CUtensorMap* map, ui
       : "memory");
 }
 
+/** The same for a map of five dimensions. One thread. */
+__device__ __forceinline__ void loadTile(uint32_t to, const CUtensorMap* map, uint32_t barrier, int x, int y, int z,
+                                         int w, int v) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%3, %4, %5, %6, %7}], [%2];" ::"r"(to), "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w),
+      "r"(v) : "memory");
+}
+
 /** Of lines that are read once: they leave the L2 before others. */
 __device__ __forceinline__ uint64_t evictFirstPolicy() {
   uint64_t policy;
@@ -49,6 +58,12 @@ __device__ __forceinline__ void loadBytes(uint32_t to, const void* from, int byt
   asm volatile(
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
       "[%0], [%1], %2, [%3], %4;" ::"r"(to), "l"(from), "r"(bytes), "r"(barrier), "l"(policy) : "memory");
+}
+
+/** `bytes` bytes, a multiple of 16 as the address, to the L2: a hint. One thread. */
+__device__ __forceinline__ void prefetchBytes(const void* from, uint32_t bytes, uint64_t policy) {
+  asm volatile("cp.async.bulk.prefetch.L2.global.L2::cache_hint [%0], %1, %2;" ::"l"(from), "r"(bytes), "l"(policy)
+               : "memory");
 }
 
 /** Shared memory to the box at (column, row); what lies outside the matrix is not written. One thread. */

@@ -12,6 +12,12 @@ namespace {
 
 constexpr int kThreads = 128;
 
+/** Which column stands at a place; columnAt is absent where each stands at its own. */
+struct ColumnOrder {
+  const int32_t* columnAt;
+  int64_t columns;
+};
+
 /** Codes (2j, 2j + 1) of the eight that begin at `column`, as pairs are. */
 template <int kBits>
 __device__ __forceinline__ uint32_t pairAt(const uint8_t* row, int64_t column, int j) {
@@ -24,10 +30,20 @@ __device__ __forceinline__ uint32_t pairAt(const uint8_t* row, int64_t column, i
   return (two & kMask) | (two >> kBits & kMask) << 16;
 }
 
+/** The code of a column; zero behind the last. */
+template <int kBits>
+__device__ __forceinline__ uint32_t codeAt(const uint8_t* row, int64_t place, const ColumnOrder& order) {
+  if (place >= order.columns) return 0;
+  int64_t bit = int64_t{order.columnAt[place]} * kBits;
+  uint32_t bits = row[bit / 8];
+  if (bit % 8 + kBits > 8) bits |= static_cast<uint32_t>(row[bit / 8 + 1]) << 8;
+  return bits >> bit % 8 & ((1u << kBits) - 1);
+}
+
 /** A warp makes a strip of a tile, a lane its words. */
 template <int kBits>
 __global__ void __launch_bounds__(kThreads) arrangeCodesKernel(uint8_t* to, const uint8_t* from, int64_t stride,
-                                                               int64_t tiles) {
+                                                               int64_t tiles, ColumnOrder order) {
   int64_t strip = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32, tile = strip / kTileStrips;
   if (tile >= tiles) return;
   int64_t perRow = stride / (kTileColumns * kBits / 8);
@@ -37,7 +53,14 @@ __global__ void __launch_bounds__(kThreads) arrangeCodesKernel(uint8_t* to, cons
 #pragma unroll
   for (int pair = 0; pair < kTilePairs; ++pair) {
     int64_t column = tile % perRow * kTileColumns + pair / 4 * 16 + pair % 4 / 2 * 8;
-    uint32_t codes = pairAt<kBits>(rows + pair % 2 * 8 * stride, column, lane % 4);
+    const uint8_t* row = rows + pair % 2 * 8 * stride;
+    uint32_t codes;
+    if (order.columnAt) {
+      int64_t place = column + lane % 4 * 2;
+      codes = codeAt<kBits>(row, place, order) | codeAt<kBits>(row, place + 1, order) << 16;
+    } else {
+      codes = pairAt<kBits>(row, column, lane % 4);
+    }
     int word = pairWord<kBits>(pair);
     if (kBits == 3 && pair == 15) {
 #pragma unroll
@@ -87,12 +110,13 @@ void arrangeScales(const void* data, int64_t rows, int64_t groups, const LinearS
 }
 
 template <int kBits>
-void arrangeCodes(const QuantizedMatrix& weight, int64_t rows, const LinearScratch& scratch, cudaStream_t stream) {
+void arrangeCodes(const QuantizedMatrix& weight, int64_t rows, const ColumnOrder& order, const LinearScratch& scratch,
+                  cudaStream_t stream) {
   const int64_t stride = weight.codeStride;
   overRows(const_cast<void*>(weight.codes), stride, rows, scratch, stream,
            [&](uint8_t* to, const uint8_t* from, int64_t count) {
              const int64_t tiles = count * stride / tileBytes(kBits), warps = tiles * kTileStrips;
-             arrangeCodesKernel<kBits><<<blocksOf(warps * 32), kThreads, 0, stream>>>(to, from, stride, tiles);
+             arrangeCodesKernel<kBits><<<blocksOf(warps * 32), kThreads, 0, stream>>>(to, from, stride, tiles, order);
            });
 }
 
@@ -102,14 +126,22 @@ bool launchArrange(const QuantizedMatrix& weight, const LinearScratch& scratch, 
   const int64_t rows = QuantizedMatrix::paddedRows(weight.codeType, weight.rows);
   const bool fits = scratch.bytes >= LinearScratchLayout::arrangeBytes(weight.rows, weight.columns);
   if (weight.order == CodeOrder::kTiles || !weight.canBeTiles() || !fits) return false;
-  switch (codeBits(weight.codeType)) {
-    case 2: arrangeCodes<2>(weight, rows, scratch, stream); break;
-    case 3: arrangeCodes<3>(weight, rows, scratch, stream); break;
-    case 4: arrangeCodes<4>(weight, rows, scratch, stream); break;
-    default: arrangeCodes<8>(weight, rows, scratch, stream);
+  ColumnOrder order{nullptr, weight.columns};
+  LinearScratch copies = scratch;
+  if (weight.groupIndex) {
+    const size_t bytes = LinearScratchLayout::orderBytes(weight.columns);
+    copies = {static_cast<char*>(scratch.data) + bytes, scratch.bytes - bytes};
+    if (!launchOrderColumns(weight, {scratch.data, bytes}, stream)) return false;
+    order.columnAt = static_cast<const int32_t*>(scratch.data);
   }
-  arrangeScales<uint16_t>(weight.scales, rows, weight.groups, scratch, stream);
-  if (weight.zeros) arrangeScales<uint8_t>(weight.zeros, rows, weight.groups, scratch, stream);
+  switch (codeBits(weight.codeType)) {
+    case 2: arrangeCodes<2>(weight, rows, order, copies, stream); break;
+    case 3: arrangeCodes<3>(weight, rows, order, copies, stream); break;
+    case 4: arrangeCodes<4>(weight, rows, order, copies, stream); break;
+    default: arrangeCodes<8>(weight, rows, order, copies, stream);
+  }
+  arrangeScales<uint16_t>(weight.scales, rows, weight.groups, copies, stream);
+  if (weight.zeros) arrangeScales<uint8_t>(weight.zeros, rows, weight.groups, copies, stream);
   checkLaunch("arrange");
   return true;
 }

@@ -1,14 +1,15 @@
 // The product of few rows with a weight in tiles on Hopper, whose codes come by large copies (sm_90a).
 //
-// As skinny_codes.cuh, but a block takes whole rows of tiles, and the copy engine fills its ring: one copy brings the
-// codes of a stage, kTeams · kTurns tiles along K, one their scales, and one each row of x. The engine starts a copy in
-// some 75 cycles whatever its size: small ones would bound the kernel, and copies by all threads cost as many
-// instructions as the products. With few rows of tiles two blocks in a cluster take half of K each.
+// A block takes whole rows of tiles, in passes along all of K, and the copy engine fills a ring of stages: one copy
+// brings the codes of a stage, kTeams · kTurns tiles along K, one their scales, and one each row of x. The engine starts
+// a copy in some 75 cycles whatever its size: small ones would bound the kernel. A team of warps multiplies one of
+// those tiles, two strips a warp, as the left operand of mma.m16n8k16, with the rows of x as its columns: codes less
+// zeros are exact there, and the sums of a tile meet their scale in fp32. At the end of a pass the teams' sums are
+// added in order. With few rows of tiles two blocks in a cluster take half of K each.
 //
 // Measured on an H200, bf16, 4 bits in groups of 128, cold weights, 2026-11-30, µs in replayed graphs with 1, 8 and 16
-// rows (skinny_codes.cuh): 8192 × 8192 14.0, 15.0, 18.4 (15.9, 16.3, 19.2); 28672 × 4096 25.8, 27.7, 32.7 (30.5, 32.7,
-// 38.0); 4096 × 14336 13.6, 14.3, 16.5 (24.1, 25.7, 30.7); 4096 × 4096 7.5, 8.4, 8.9. Registers: 72 to 105, none
-// spilled.
+// rows: 8192 × 8192 14.0, 15.0, 18.4; 28672 × 4096 25.8, 27.7, 32.7; 4096 × 14336 13.6, 14.3, 16.5; 4096 × 4096 7.5,
+// 8.4, 8.9. Registers: 72 to 105, none spilled. 95 to 100 instructions a strip of a tile, and a block's barrier a stage.
 #pragma once
 
 #include <algorithm>

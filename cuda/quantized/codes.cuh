@@ -108,28 +108,49 @@ __device__ __forceinline__ void loadCodes(uint32_t (&codes)[kChunk], const uint8
   for (int i = 0; i < kChunk; ++i) codes[i] = static_cast<uint32_t>(bits >> i * kBits) & ((1u << kBits) - 1);
 }
 
-/** The same of a weight in tiles: four lanes' words hold a pair each. */
+/** The codes of columns `column`, which is even, and one further of a weight in tiles, in the halves of a word. */
 template <CodeType kType>
-__device__ __forceinline__ void loadTileCodes(uint32_t (&codes)[kChunk], const QuantizedMatrix& weight, int64_t row,
-                                              int64_t column) {
+__device__ __forceinline__ uint32_t loadTilePair(const QuantizedMatrix& weight, int64_t row, int64_t column) {
   constexpr int kBits = codeBits(kType);
   const uint8_t* tiles = static_cast<const uint8_t*>(weight.codes) + row / kTileRows * kTileRows * weight.codeStride;
   int within = static_cast<int>(column % kTileColumns), rowWithin = static_cast<int>(row % kTileRows);
   const uint8_t* strip = tiles + column / kTileColumns * tileBytes(kBits) + rowWithin / kStripRows * stripBytes(kBits);
-  int pair = within / 16 * 4 + within % 16 / 8 * 2 + rowWithin / 8 % 2;
+  int pair = within / 16 * 4 + within % 16 / 8 * 2 + rowWithin / 8 % 2, lane = rowWithin % 8 * 4 + within % 8 / 2;
+  auto word = [&](int index) {
+    return *reinterpret_cast<const uint32_t*>(strip + tileWordOffset<kBits>(lane, index));
+  };
+  int first = pairWord<kBits>(pair);
+  uint32_t both = word(first) >> pairBit<kBits>(pair) & ((1u << kBits) - 1) * 0x10001u;
+  if (kBits == 3 && pair == 15) {
+    both = (both & 0x10001u) | (word(first + 1) >> 14 & 0x20002u) | (word(first + 2) >> 13 & 0x40004u);
+  }
+  return both;
+}
+
+/** Eight codes of a weight in tiles. */
+template <CodeType kType>
+__device__ __forceinline__ void loadTileCodes(uint32_t (&codes)[kChunk], const QuantizedMatrix& weight, int64_t row,
+                                              int64_t column) {
 #pragma unroll
-  for (int t = 0; t < 4; ++t) {
-    int lane = static_cast<int>(row % 8) * 4 + t;
-    auto word = [&](int index) {
-      return *reinterpret_cast<const uint32_t*>(strip + tileWordOffset<kBits>(lane, index));
-    };
-    int first = pairWord<kBits>(pair);
-    uint32_t both = word(first) >> pairBit<kBits>(pair) & ((1u << kBits) - 1) * 0x10001u;
-    if (kBits == 3 && pair == 15) {
-      both = (both & 0x10001u) | (word(first + 1) >> 14 & 0x20002u) | (word(first + 2) >> 13 & 0x40004u);
-    }
-    codes[2 * t] = both & 0xffffu;
-    codes[2 * t + 1] = both >> 16;
+  for (int i = 0; i < kChunk; i += 2) {
+    uint32_t both = loadTilePair<kType>(weight, row, column + i);
+    codes[i] = both & 0xffffu;
+    codes[i + 1] = both >> 16;
+  }
+}
+
+/** Eight numbers whose columns stand elsewhere: see CodeOrder. */
+template <CodeType kType>
+__device__ __forceinline__ void loadPlacedNumbers(float (&numbers)[kChunk], const QuantizedMatrix& weight, int64_t row,
+                                                  int64_t column) {
+#pragma unroll
+  for (int i = 0; i < kChunk; ++i) {
+    numbers[i] = 0;
+    if (column + i >= weight.columns) continue;
+    int place = weight.groupIndex[column + i];
+    uint32_t code = loadTilePair<kType>(weight, row, place & ~1) >> place % 2 * 16 & 0xffffu;
+    GroupScale group(weight, row, place / weight.groupColumns);
+    numbers[i] = __fmul_rn(codeNumber<kType>(code, group.zero), group.scale);
   }
 }
 
@@ -137,6 +158,10 @@ __device__ __forceinline__ void loadTileCodes(uint32_t (&codes)[kChunk], const Q
 template <CodeType kType>
 __device__ __forceinline__ void loadNumbers(float (&numbers)[kChunk], const QuantizedMatrix& weight, int64_t row,
                                             int64_t column) {
+  if (weight.order == CodeOrder::kTiles && weight.groupIndex) {
+    loadPlacedNumbers<kType>(numbers, weight, row, column);
+    return;
+  }
   uint32_t codes[kChunk];
   const uint8_t* codeRow = static_cast<const uint8_t*>(weight.codes) + row * weight.codeStride;
   if (weight.order == CodeOrder::kTiles) loadTileCodes<kType>(codes, weight, row, column);

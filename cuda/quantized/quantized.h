@@ -67,4 +67,15 @@ void launchRepack(const Repack& repack, cudaStream_t stream);
 /** To tiles, in place; false, and nothing is done, where they are not possible. See Ops::arrange. */
 bool launchArrange(const QuantizedMatrix& weight, const LinearScratch& scratch, cudaStream_t stream);
 
+/**
+ * Sorts the columns of an act-order weight by group, in place: groupIndex becomes what tiles have there, and the scratch
+ * begins with the column of every place, int32. False, and nothing is done, where groups do not have groupColumns
+ * columns each. Waits for the stream. Scratch: LinearScratchLayout::orderBytes.
+ */
+bool launchOrderColumns(const QuantizedMatrix& weight, const LinearScratch& scratch, cudaStream_t stream);
+
+/** to[m, placeOf[k]] = from[m, k], of 16 bits and at most kMostPlacedRows rows. */
+void launchPlaceColumns(const Matrix& to, const Matrix& from, const int32_t* placeOf, cudaStream_t stream);
+constexpr int64_t kMostPlacedRows = 32768;  // grids have 65535 rows at most
+
 }  // namespace octavo::cuda

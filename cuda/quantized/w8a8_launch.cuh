@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "cuda/device/alignment.h"
-#include "cuda/device/cuda_check.h"
+#include "cuda/device/early_launch.h"
 #include "cuda/device/shared_memory.h"
 #include "cuda/device/tensor_map.h"
 #include "cuda/quantized/w8a8.h"
@@ -55,20 +55,8 @@ void launch(const Product& p, const DeviceTraits& traits, cudaStream_t stream) {
   const int64_t resident = std::max(1, traits.multiprocessors / S::kBlocks);
   const int64_t tiles = ceilDivide(a.rowTiles, S::kPairRows) * ceilDivide(a.columnTiles, S::kPairColumns);
   const int64_t pairs = S::kGrouped ? resident : tiles;  // the device alone knows the tiles of experts
-
-  cudaLaunchAttribute attributes[2];
-  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[0].val.programmaticStreamSerializationAllowed = 1;
-  attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim = {S::kBlocks, 1, 1};
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(std::min(pairs, resident) * S::kBlocks));
-  config.blockDim = dim3(kThreads);
-  config.dynamicSmemBytes = S::kSharedBytes;
-  config.stream = stream;
-  config.attrs = attributes;
-  config.numAttrs = S::kBlocks > 1 ? 2 : 1;
-  check(cudaLaunchKernelEx(&config, kKernel, a), "w8a8");
+  const dim3 blocks(static_cast<unsigned>(std::min(pairs, resident) * S::kBlocks));
+  launchEarly(kKernel, {blocks, dim3(kThreads), S::kSharedBytes, stream, S::kBlocks}, "w8a8", a);
 }
 
 using FewRows = Shape<1, 32, false, Pairing::kNone>;  // 64 × 64

@@ -211,9 +211,10 @@ __global__ void __launch_bounds__(kThreads) sampleKernel(const __grid_constant__
   Row row{a.logits + static_cast<int64_t>(index) * a.vocabulary, a.vocabulary, a.sampled, a.params[index],
           a.history, a.biases, saved};
   LogTotal total = logTotalOf(row, shared.scratch);
-  if (a.topCount > 0) {
+  const int topCount = a.topWanted ? min(a.topCount, *a.topWanted) : a.topCount;
+  if (topCount > 0) {
     int64_t first = static_cast<int64_t>(index) * a.topCount;
-    reportTop(row, total, min(a.topCount, kMaxTop), a.topTokens + first, a.topLogprobs + first, shared);
+    reportTop(row, total, min(topCount, kMaxTop), a.topTokens + first, a.topLogprobs + first, shared);
   }
   __syncthreads();
   adjust(row);

@@ -51,6 +51,14 @@ export class Arguments {
     return this.#values[name] === true
   }
 
+  /** true for `--name`, false for `--no-name`, undefined where neither was given. */
+  either(name: string): boolean | undefined {
+    const [on, off] = [this.has(name), this.has(`no-${name}`)]
+    if (on && off)
+      throw new UsageError(`--${name} and --no-${name} contradict each other: give one`)
+    return on ? true : off ? false : undefined
+  }
+
   text(name: string): string | undefined {
     return this.#values[name] as string | undefined
   }

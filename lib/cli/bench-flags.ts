@@ -8,6 +8,8 @@ import {
   dtypeFlag,
   kvDTypeFlag,
   loadFormatFlag,
+  stepFlags,
+  stepFlagsHelp,
   threadsFlag,
 } from './engine-flags.js'
 import { bytesFlag, limitFlag } from './sizes.js'
@@ -28,8 +30,8 @@ export const benchFlags: Flags = {
   'batch-tokens': text,
   admission: text,
   'prefix-cache': { type: 'boolean' },
-  overlap: { type: 'boolean' },
-  graphs: { type: 'boolean' },
+  ...stepFlags,
+  tune: { type: 'boolean' },
   seed: text,
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
@@ -43,13 +45,13 @@ export const benchFlagsHelp = `  -m, --model FOLDER       folder of the model (d
       --kv SIZE            bytes of the KV cache (default: what the limit leaves)
       --kv-block-size N    tokens a KV block: 16, 32 (default) or 64
       --dtype T            auto (default), fp32, bf16 or fp16: weights and activations
-      --kv-dtype T         auto (default), fp32, bf16, fp16; on the CPU fp8_e4m3 or int8
+      --kv-dtype T         auto (default), fp32, bf16, fp16, fp8_e4m3 or int8
       --sequences N        sequences that run at once
       --batch-tokens N     tokens of one step
       --admission A        guaranteed (default) or optimistic
       --prefix-cache       keep KV for prompts that begin alike
-      --overlap            plan the next step while one runs
-      --graphs             replay decode steps as CUDA graphs
+${stepFlagsHelp}
+      --tune               measure how products are best divided before the load ends
       --seed N             another seed, other prompts (default 0)
       --json               one JSON object on stdout
   -h, --help`
@@ -75,8 +77,9 @@ export function benchEngineOptions(args: Arguments, sequences?: number): EngineO
     maxBatchTokens: args.integer('batch-tokens', { min: 1, max: 1048576 }),
     admission: admissionFlag(args),
     prefixCache: args.has('prefix-cache'),
-    overlap: args.has('overlap'),
-    graphs: args.has('graphs'),
+    overlap: args.either('overlap'),
+    graphs: args.either('graphs'),
+    tune: args.has('tune'),
   }
 }
 

@@ -32,6 +32,8 @@ export {
   swiglu,
 } from './rows.js'
 export type { FloatBuffer } from './rows.js'
+export { fusedLinear } from './fused.js'
+export type { FusedLinearOptions } from './fused.js'
 export { dequantize, groupedLinear, quantizedLinear } from './quantized.js'
 export type { ExpertRows } from './quantized.js'
 export { QuantizedWeight } from './quantized-weight.js'

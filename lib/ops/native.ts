@@ -1,6 +1,7 @@
 /** The shape of `addon.ops`: handles are numbers, views and options plain objects. Every throw has a `code`. */
 import type { Fragmentation, MemoryStatistics } from '../memory-statistics.js'
 import type { NativeDeviceInfo, NativeLedgerLine } from '../native.js'
+import type { NativeTile, NativeTuned } from '../native-tuning.js'
 import type { FloatDType } from './dtype.js'
 
 export interface NativeMemoryUse {
@@ -201,6 +202,20 @@ export interface NativeOps {
       bias: NativeVector | null
     },
   ): void
+  /** Of `weight` and `codes` one is given. */
+  fusedLinear(
+    device: number,
+    call: {
+      out: NativeMatrix
+      x: NativeMatrix
+      weight: NativeMatrix | null
+      codes: NativeQuantizedWeight | null
+      bias: NativeVector | null
+      norm: NativeVector | null
+      epsilon: number
+      end: 'store' | 'add' | 'swiglu'
+    },
+  ): void
   groupedLinear(
     device: number,
     call: {
@@ -304,6 +319,15 @@ export interface NativeOps {
       scale: number
     },
   ): void
+  /** The ways to divide a dense product of x of 16 bits, the one in use first; none on the CPU. */
+  linearTiles(device: number, call: { rows: number; columns: number; depth: number }): NativeTile[]
+  /** Measures them and uses the fastest. null: nothing to choose, or not in so many seconds. */
+  tuneLinear(
+    device: number,
+    call: { out: NativeMatrix; x: NativeMatrix; weight: NativeMatrix; seconds: number },
+  ): (NativeTuned & { tried: number }) | null
+  /** Uses what was measured before; false where the shape cannot be divided so. */
+  keepTuned(device: number, tuned: NativeTuned): boolean
   swiglu(device: number, call: { out: NativeMatrix; gateUp: NativeMatrix }): void
   sample(
     device: number,

@@ -8,6 +8,7 @@ import {
   type TraceOptions,
   type TraceSettings,
 } from './trace-options.js'
+import { readTuneOptions, type TuneOptions, type TuneSettings } from './tune-options.js'
 
 /** Bytes of a model that are in place, of all there are. */
 export interface LoadProgress {
@@ -43,7 +44,7 @@ export interface KvOptions {
   blockSize?: 16 | 32 | 64 | undefined
   /**
    * Number format of keys and values; 'auto' (default) is that of the activations. 'fp8_e4m3' and 'int8' (with a scale a
-   * token and head) take a quarter of fp32 and cost precision; on CUDA they are refused with OCTAVO_KERNELS_UNAVAILABLE.
+   * token and head) take a quarter of fp32, half of bf16, and cost precision.
    */
   dtype?: 'auto' | NativeKvDType | undefined
   /**
@@ -93,22 +94,29 @@ export interface EngineOptions {
   dummySeed?: number | undefined
   /**
    * Milliseconds that a step in which somebody generates should take at most, so that tokens come as often: while steps take
-   * longer, fewer tokens of prompts share them and fewer requests begin. Above 0. Default: prompts may make such a step
-   * take twice as long as it takes without them, and requests begin as there is memory.
+   * longer, fewer tokens of prompts share them and fewer requests begin. Above 0. Default: where few prompts
+   * wait they may make such a step take 1.8 times as long as it takes without them, and requests begin as there is memory.
    */
   targetInterTokenMs?: number | undefined
   /**
    * true: the next step is planned and launched while one runs, and takes the tokens it lacks from the device. The
    * tokens are the same; a request that ends by a stop token or an abort has computed one token for nothing, and
-   * page-locked memory for uploads and samples is held twice. Default false.
+   * page-locked memory for uploads and samples is held twice. Default: on CUDA, not on the CPU.
    */
   overlap?: boolean | undefined
   /**
    * true: steps in which every sequence decodes one token are recorded as CUDA graphs, one a batch size, before the load
    * ends, and replayed with one call each; `engine.graphs()` reports them. A step runs in the smallest size that holds
-   * it. The CPU records its operations too, which saves nothing there. Default false.
+   * it. The CPU records its operations too, which saves nothing there. Default: on CUDA, not on the CPU.
    */
   graphs?: boolean | undefined
+  /**
+   * true, or how: before the load ends, the ways to divide the model's products of 17 tokens and more among the card's
+   * multiprocessors are measured, for 5 seconds at most, and the fastest are used; `engine.tuning()` reports them. Results
+   * are kept in a file for the next load on such a card. Products of weights of codes are as ever, and nothing is measured
+   * on the CPU. Default false: what is predicted to be the fastest is used.
+   */
+  tune?: boolean | TuneOptions | undefined
   /** Aborts the load: it rejects with the signal's reason and everything taken is given back. */
   signal?: AbortSignal | undefined
   /** Called as weights arrive. If it throws, the load is abandoned and rejects with that error. */
@@ -139,8 +147,11 @@ export interface EngineSettings {
   dummySeed: number | null
   /** null: none */
   targetInterTokenMs: number | null
-  overlap: boolean
-  graphs: boolean
+  /** null: as the device is used best */
+  overlap: boolean | null
+  graphs: boolean | null
+  /** null: nothing is measured */
+  tune: TuneSettings | null
   signal: AbortSignal | undefined
   onProgress: ((progress: LoadProgress) => void) | undefined
 }
@@ -193,6 +204,7 @@ export const engineOptionNames: Record<keyof EngineOptions, true> = {
   targetInterTokenMs: true,
   overlap: true,
   graphs: true,
+  tune: true,
   signal: true,
   onProgress: true,
 }
@@ -227,8 +239,9 @@ export function readEngineOptions(options: unknown): EngineSettings {
     admission: read.oneOf('admission', admissions) ?? 'guaranteed',
     dummySeed: readDummySeed(read),
     targetInterTokenMs: read.number('targetInterTokenMs', { above: 0, max: 3_600_000 }) ?? null,
-    overlap: read.boolean('overlap') ?? false,
-    graphs: read.boolean('graphs') ?? false,
+    overlap: read.boolean('overlap') ?? null,
+    graphs: read.boolean('graphs') ?? null,
+    tune: readTuneOptions(read.raw('tune')),
     signal: read.signal('signal'),
     onProgress: read.callback<(progress: LoadProgress) => void>('onProgress'),
   }

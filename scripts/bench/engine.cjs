@@ -26,8 +26,8 @@ const options = {
   curves: { type: 'string' },
   seconds: { type: 'string' },
   repeats: { type: 'string', default: '3' },
-  graphs: { type: 'boolean', default: false },
-  overlap: { type: 'boolean', default: false },
+  graphs: { type: 'boolean' },
+  overlap: { type: 'boolean' },
   tiny: { type: 'boolean', default: false },
 }
 

@@ -16,8 +16,20 @@ CASES = [
     ("bf16 256x4096x4096", 256, 4096, 4096, "µs"),
     ("bf16 8192x8192, M=1", 1, 8192, 8192, "µs"),
     ("bf16 8192x8192, M=16", 16, 8192, 8192, "µs"),
+    ("bf16 8192x8192, M=32", 32, 8192, 8192, "µs"),
     ("bf16 8192x8192, M=64", 64, 8192, 8192, "µs"),
+    ("bf16 8192x8192, M=128", 128, 8192, 8192, "µs"),
     ("W3A16 8192x8192, M=16", 16, 8192, 8192, "µs"),  # its bar is a share of bf16
+]
+# The layers of an 8B model: columns, depth
+LAYERS = [(6144, 4096), (4096, 4096), (28672, 4096), (4096, 14336), (128256, 4096)]
+CASES += [
+    (f"bf16 {depth}x{columns}, M={rows}", rows, columns, depth, "µs") for columns, depth in LAYERS for rows in (64, 128)
+]
+CASES += [
+    (f"bf16 {rows}x{columns}x{depth}", rows, columns, depth, "TFLOP/s")
+    for rows in (512, 1024)
+    for columns, depth in LAYERS[:-1]
 ]
 
 for name, rows, columns, depth, unit in asked(CASES):

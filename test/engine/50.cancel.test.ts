@@ -77,8 +77,9 @@ test('while it waits for blocks', async () => {
 })
 
 test.each([1, 2, 3])('in prefill chunk %i of 4', async (chunk) => {
-  // Steps so slow that the cancel falls into the one it is meant for on a loaded machine too.
-  await open({ maxBatchTokens: 40, testing: { stepMicroseconds: 150_000 } })
+  // Steps so slow that the cancel falls into the one it is meant for on a loaded machine too; with overlap two at a time
+  // would be under way.
+  await open({ maxBatchTokens: 40, overlap: false, testing: { stepMicroseconds: 150_000 } })
   const session = engine.native.createSession()
   const running = engine.start(session, { prompt: story.slice(0, 160), maxNewTokens: 10 })
   while (engine.native.report().steps < chunk);

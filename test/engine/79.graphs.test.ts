@@ -29,6 +29,7 @@ test.each(settings)('a random load %s: the same tokens, bit for bit', async (nam
     expect(replays > 0).toBe(graphs)
     expect(replays).toBeLessThan(engine.native.report().steps)
     expect(report.fallbacks).toBe(0)
+    expect(report.launches).toBe(replays) // one a step
     engine.native.check()
     await engine.close()
   }
@@ -74,12 +75,13 @@ test('what cannot be captured runs step by step, and says which rule was broken'
   await engine.close()
 })
 
-test('without the option nothing is recorded, and nothing more is held', async () => {
-  engine = await TestEngine.load({ maxSequences: 4 })
+test('without graphs nothing is recorded, and nothing more is held', async () => {
+  engine = await TestEngine.load({ graphs: false, maxSequences: 4 })
   expect(engine.native.graphs()).toEqual({
     enabled: false,
     buckets: [],
     fallbacks: 0,
+    launches: 0,
     captureMs: 0,
   })
   const tags = engine.native.report().lines.map(({ tag }) => tag)

@@ -9,6 +9,7 @@ import type {
 } from '../../lib/native.js'
 import type { NativePlan } from '../../lib/plan.js'
 import type { NativeGraphs } from '../../lib/native-graphs.js'
+import type { NativeTuning } from '../../lib/native-tuning.js'
 import type { NativeLeakReport, NativeSpill } from '../../lib/native-trace.js'
 
 interface Submitted extends NativeRequest {
@@ -69,7 +70,21 @@ export class FakeNativeEngine implements NativeEngine {
   clearPrefixCache(): void {}
 
   graphs(): NativeGraphs {
-    return { enabled: false, buckets: [], fallbacks: 0, captureMs: 0 }
+    return { enabled: false, buckets: [], fallbacks: 0, launches: 0, captureMs: 0 }
+  }
+
+  /** What `tuning` says. */
+  tuned: NativeTuning = {
+    enabled: false,
+    card: 'a card',
+    multiprocessors: 4,
+    seconds: 0,
+    entries: [],
+    unfinished: 0,
+  }
+
+  tuning(): NativeTuning {
+    return this.tuned
   }
 
   compact(): Promise<void> {

@@ -74,6 +74,16 @@ describe.each([...weightCases, ...large].map((one) => [weightName(one), one] as 
   },
 )
 
+/** Groups of columns that are not as many each: such a weight stays as it is stored. */
+test('numbers of uneven act-order', () => {
+  const one = { layout: 'rows', codeType: 'u4', shape: [70, 160], groupColumns: 32 } as const
+  const { stored } = makeWeight({ ...one, scaleType: 'bf16', actOrder: true }, new Random(6))
+  const groupIndex = Int32Array.from({ length: 160 }, (_, k) => (k * k) % 5)
+  const uneven = { ...stored, groupIndex }
+  const ours = numbersOf(devices.cuda, uneven, 'fp32', 0)
+  expectSameBits(ours, numbersOf(devices.cpu, uneven, 'fp32', 0))
+})
+
 /** Through a weight that is the identity, whose sums are exact. */
 function quantizedInputs(
   device: Device,

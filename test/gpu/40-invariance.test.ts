@@ -1,9 +1,13 @@
 /** A result depends on its own inputs alone: not on the batch, the launch shape or the run. */
 import { linear, pagedAttention } from '../../lib/ops/index.js'
+import type { KvCacheArgument } from '../../lib/ops/index.js'
+import { codings, nameOf } from '../ops-cases/coded-cache.js'
+import type { Coding } from '../ops-cases/coded-cache.js'
 import { fillCache, layPages } from '../ops-cases/paged.js'
 import { Random } from '../ops-cases/random.js'
 import { Scope } from '../ops-cases/scope.js'
 import { fewTokensCases } from './aligned-cases.js'
+import { fillCoded } from './aligned-variants.js'
 import { expectSameBits, useDevices } from './devices.js'
 
 const devices = useDevices()
@@ -12,6 +16,8 @@ describe.each(['bf16', 'fp16'] as const)('linear, %s', (dtype) => {
   test.each([
     [400, 6400, 136],
     [140, 600, 576],
+    [260, 4100, 200],
+    [90, 12800, 136],
   ])('%i rows of %i outputs over %i: each has the bits it has alone', (m, n, k) => {
     const random = new Random(m)
     const x = random.values(m * k, dtype)
@@ -31,10 +37,33 @@ describe.each(['bf16', 'fp16'] as const)('linear, %s', (dtype) => {
       [3, 16],
       [7, 17],
       [20, 70],
+      [9, 33],
+      [2, 64],
+      [1, 130],
+      [5, 255],
     ] as const) {
+      if (first + rows > m) continue
       expectSameBits(run(first, rows), all.slice(first * n, (first + rows) * n))
     }
   })
+})
+
+test.each([
+  [100, 1071, 2056],
+  [128, 50, 4096],
+])('linear: %i rows of %i outputs over %i have the same bits every time', (m, n, k) => {
+  // Long enough for two blocks to divide K.
+  const random = new Random(k)
+  using scope = new Scope(devices.cuda)
+  const inputs = scope.matrix('bf16', m, k, random.values(m * k, 'bf16'), 0)
+  const weight = scope.matrix('bf16', n, k, random.values(n * k, 'bf16'), 0)
+  const run = (): Float32Array => {
+    const out = scope.matrix('fp32', m, n, null, 0)
+    linear(out.view, inputs.view, weight.view)
+    return out.read()
+  }
+  const first = run()
+  for (let again = 0; again < 5; again++) expectSameBits(run(), first)
 })
 
 const [heads, kvHeads, blockSize] = [6, 2, 16]
@@ -44,11 +73,12 @@ class Contexts implements Disposable {
   readonly #scope = new Scope(devices.cuda)
   readonly #pages
   readonly #queries
-  readonly #cache
+  readonly #cache: KvCacheArgument
 
   constructor(
     readonly lengths: readonly number[],
     readonly dim = 64,
+    coding: Coding | null = null,
   ) {
     const size = heads * dim
     const random = new Random(lengths.length)
@@ -59,8 +89,10 @@ class Contexts implements Disposable {
       values: random.values(contextLength * kvHeads * dim, 'bf16'),
     }))
     this.#queries = lengths.map((length) => random.values(length * size, 'bf16'))
-    const shape = { layers: 1, layer: 0, kvHeads, blockSize, dim, dtype: 'bf16' as const }
-    this.#cache = fillCache(this.#scope, shape, this.#pages, sequences)
+    const shape = { layers: 2, layer: 1, kvHeads, blockSize, dim, dtype: 'bf16' as const }
+    this.#cache = coding
+      ? fillCoded(this.#scope, { ...shape, coding }, this.#pages, sequences, {})
+      : fillCache(this.#scope, shape, this.#pages, sequences)
   }
 
   /** Query tokens [begin, end) of each sequence named. */
@@ -77,7 +109,7 @@ class Contexts implements Disposable {
     const out = this.#scope.heads('bf16', { tokens, heads, dim }, null, 0)
     const query = this.#scope.heads('bf16', { tokens, heads, dim }, queries, 0)
     pagedAttention(out.view, query.view, this.#cache, {
-      layer: 0,
+      layer: 1,
       queryStart: starts,
       contextLength: parts.map(([, , end]) => end),
       blockTable: parts.flatMap(([s]) => [
@@ -123,6 +155,23 @@ describe('attention', () => {
     expectSameBits(beside[0]!, alone[0]!)
     expectSameBits(beside[3]!, alone[3]!)
   })
+
+  test.each(codings.map((coding) => [nameOf(coding), coding] as const))(
+    'codes of %s: the same bits alone, in a batch and in chunks',
+    (_, coding) => {
+      using contexts = new Contexts([1100, 333, 90], 128, coding)
+      const parts = [
+        [0, 1099, 1100],
+        [1, 325, 333],
+        [2, 0, 90],
+      ] as const
+      const alone = parts.map((one) => contexts.attend([one])[0]!)
+      const many = contexts.attend(Array.from({ length: 70 }, (_, i) => parts[i % 3]!))
+      many.forEach((rows, i) => expectSameBits(rows, alone[i % 3]!))
+      const [chunk] = contexts.attend([[2, 20, 90]])
+      expectSameBits(chunk!, alone[2]!.slice(20 * heads * 128))
+    },
+  )
 
   test.each([64, 80, 128, 256])(
     'dim %i: a prompt has the same bits alone, in a batch and in chunks',

@@ -26,17 +26,23 @@ test('what a killed process held the driver has back', async () => {
     load: {
       ...load,
       device: 'cuda:0',
-      options: { ...load.options, kvBytes, testing: { inelasticKv: true } },
+      options: {
+        ...load.options,
+        memoryLimit: 4 * kvBytes,
+        kvBytes,
+        testing: { inelasticKv: true },
+      },
     },
     request: { ...greedy, maxNewTokens: 500 },
   }
   const before = freeBytes()
   const child = spawn(process.execPath, ['-e', code], { stdio: ['pipe', 'pipe', 'inherit'] })
   child.stdin.end(serialize(data))
-  await once(child.stdout, 'data')
+  const exited = once(child, 'exit') as Promise<[number | null, string | null]>
+  await Promise.race([once(child.stdout, 'data'), exited])
   const held = before - freeBytes()
   child.kill('SIGKILL')
-  const [, signal] = (await once(child, 'exit')) as [number | null, string | null]
+  const [, signal] = await exited
   expect(signal).toBe('SIGKILL')
   expect(held).toBeGreaterThan(kvBytes)
   const end = Date.now() + 60_000

@@ -1,7 +1,7 @@
 /** Cases whose rows lie on 16-byte boundaries, as a model's do: they reach the vector and tensor-core kernels. */
 import { addRmsNorm, embedding, linear, pagedAttention, swiglu } from '../../lib/ops/index.js'
 import type { FloatDType } from '../../lib/ops/index.js'
-import { lazyCase, unit } from '../ops-cases/compare.js'
+import { lazyCase, tensorSumError, unit } from '../ops-cases/compare.js'
 import type { OpCase } from '../ops-cases/compare.js'
 import { fillCache, layPages, seenTable } from '../ops-cases/paged.js'
 import { Random, round } from '../ops-cases/random.js'
@@ -38,7 +38,7 @@ function alignedLinearCase(
       },
       reference: () => ({ out: rowReference.linear(inputs, weights, biases, shape) }),
       // Tensor cores cut off, rather than round, what each step of 16 adds to a sum.
-      tolerance: { relative: unit[out] + 2 ** -19, absolute: 2 ** -19 * Math.sqrt(k) },
+      tolerance: { relative: unit[out] + 2 ** -19, absolute: tensorSumError(k) },
     }
   })
 }
@@ -78,6 +78,89 @@ export function alignedLinearCases(): OpCase[] {
     for (const m of [1, 3, 4, 5, 33, 140]) add([m, 150, 1096], types, m % 2 === 0)
   }
   return cases
+}
+
+/**
+ * Sizes that reach every tile of Hopper's kernels for 17 rows and more on a card of 132 multiprocessors; the small ones also
+ * on one of few. N is no multiple of a tile, and several K outlast the ring.
+ */
+export function tiledLinearCases(): OpCase[] {
+  const few = [
+    [17, 2169, 72],
+    [17, 4573, 200],
+    [20, 6625, 72],
+    [33, 8677, 136],
+    [17, 12781, 72],
+    [24, 17398, 136],
+    [17, 25606, 72],
+    [17, 29710, 72],
+    [49, 7, 4104],
+    [64, 2169, 200],
+    [49, 4573, 72],
+    [64, 6625, 136],
+    [64, 8677, 72],
+    [57, 12781, 72],
+    [64, 17398, 72],
+  ] as const
+  const more = [
+    [65, 1, 2056],
+    [65, 1071, 72],
+    [128, 2169, 136],
+    [70, 3206, 200],
+    [129, 2840, 72],
+    [200, 3206, 72],
+    [129, 6112, 72],
+    [256, 6625, 72],
+  ] as const
+  const wide = [
+    [257, 90, 2056],
+    [65, 8677, 72],
+    [65, 17398, 72],
+    [129, 12781, 72],
+    [300, 257, 520],
+    [400, 1000, 200],
+  ] as const
+  // Of few multiprocessors: a tile each, then several, and a long K.
+  const small = [
+    [20, 386, 1096],
+    [64, 522, 2056],
+    [100, 190, 2056],
+    [130, 260, 1032],
+    [256, 386, 520],
+  ] as const
+  // Two blocks divide K.
+  const divided = [
+    [65, 50, 2056],
+    [128, 197, 2120],
+    [65, 1071, 2056],
+    [70, 2169, 2048],
+  ] as const
+  const cases = [
+    ...[...few, ...more, ...wide].map((shape, i) => [shape, halves[i % 2]!] as const),
+    ...[...small, ...divided].flatMap((shape) => halves.map((half) => [shape, half] as const)),
+  ]
+  return cases.map(([shape, half], i) => {
+    const out = i % 3 === 0 ? 'fp32' : half
+    return alignedLinearCase(shape, [half, half, out], i % 4 < 2, 21000 + i)
+  })
+}
+
+/** Sizes for the large tile of the kernel for A100-class cards, with every edge between tiles in sight. */
+export function largeLinearCases(): OpCase[] {
+  const sizes = [
+    [128, 256, 8],
+    [129, 257, 72],
+    [300, 515, 200],
+    [333, 9000, 136],
+    [300, 8801, 72],
+    [1500, 2100, 72],
+    [140, 21000, 40],
+  ] as const
+  return sizes.flatMap((shape, i) =>
+    halves.map((half, j) =>
+      alignedLinearCase(shape, [half, half, i % 2 ? 'fp32' : half], i % 3 === 1, 21500 + 2 * i + j),
+    ),
+  )
 }
 
 interface Shape {

@@ -48,6 +48,15 @@ export function toleranceOf(dtype: FloatDType, terms = 1): OpCase['tolerance'] {
   }
 }
 
+/**
+ * What a sum of `terms` products of numbers near 1 may miss on tensor cores. They cut off what does not fit beside the
+ * largest addend (Fasi et al., Numerical behavior of NVIDIA tensor cores, 2021), so every 16 products a sum near
+ * sqrt(terms) loses half a unit in the last place on average, always towards zero: beyond 512 terms more than what
+ * averages out.
+ */
+export const tensorSumError = (terms: number): number =>
+  2 ** -19 * Math.sqrt(terms) * (1 + terms / 512)
+
 export function expectReference(testCase: OpCase, device: Device): void {
   expectClose(testCase, testCase.run(device), testCase.reference())
 }

@@ -85,6 +85,18 @@ const stackOf = (n: number, k: number): WeightCase => ({
   activations: { scaling: 'group', group: 128 },
 })
 
+/** Of five experts, codes of which kernels for tiles take the rows: N is a multiple of 16. */
+const tiledStack = (
+  codeType: 'u2' | 'u3' | 'u4' | 'u8',
+  n: number,
+  k: number,
+  groupColumns: number,
+): WeightCase => ({
+  ...{ layout: 'rows', codeType, shape: [5 * n, k], groupColumns, scaleType: 'bf16' },
+  zeros: groupColumns !== 64,
+})
+
+const one = [0, 0, 1, 0, 0]
 const few = [3, 0, 17, 1, 5]
 const more = [65, 1, 130, 0, 66]
 const many = [300, 0, 257, 64, 200]
@@ -107,6 +119,16 @@ export function groupedLinearCases(rounds: boolean): OpCase[] {
         activations: { scaling: 'token' },
       },
       { rows: few, between: 0, x: 'bf16', out: 'bf16', gap: 0 },
+    ],
+    [tiledStack('u4', 48, 320, 32), { rows: one, between: 0, x: 'bf16', out: 'bf16', gap: 0 }],
+    [tiledStack('u4', 336, 768, 128), { rows: few, between: 1, x: 'bf16', out: 'fp32', gap: 8 }],
+    [tiledStack('u3', 160, 200, 64), { rows: few, between: 0, x: 'fp16', out: 'fp16', gap: 0 }],
+    [tiledStack('u2', 16, 1100, 64), { rows: few, between: 3, x: 'bf16', out: 'bf16', gap: 8 }],
+    [tiledStack('u8', 80, 456, 128), { rows: more, between: 0, x: 'bf16', out: 'bf16', gap: 0 }],
+    [tiledStack('u4', 40, 128, 64), { rows: few, between: 0, x: 'bf16', out: 'bf16', gap: 0 }],
+    [
+      { ...tiledStack('u4', 64, 256, 32), layout: 'gptq', scaleType: 'fp16', actOrder: true },
+      { rows: few, between: 1, x: 'bf16', out: 'bf16', gap: 3 },
     ],
   ] as const satisfies readonly (readonly [WeightCase, Batch])[]
   return batches.map(([one, batch]) => groupedCase(one, batch, rounds))

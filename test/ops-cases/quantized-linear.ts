@@ -67,9 +67,13 @@ interface Setting {
 
 /**
  * `rounds`: whether the device may round weight and quantised x to a 16-bit dtype of x, and sum products of e4m3 codes in
- * fewer bits than fp32 has.
+ * fewer bits than fp32 has; or the share of the largest Σ |x · weight| by which it may err.
  */
-function linearCase(one: WeightCase, { m, x, out, bias, gap }: Setting, rounds: boolean): OpCase {
+function linearCase(
+  one: WeightCase,
+  { m, x, out, bias, gap }: Setting,
+  rounds: boolean | number,
+): OpCase {
   const [n, k] = one.shape
   const name = `${m} rows of ${x}${bias ? ` + ${bias}` : ''} → ${out}, gap ${gap} · ${weightName(one)}`
   return lazyCase(name, (random) => {
@@ -81,13 +85,15 @@ function linearCase(one: WeightCase, { m, x, out, bias, gap }: Setting, rounds: 
     const sizes = reference.linear(used.map(Math.abs), numbers.map(Math.abs), null, [m, n, k])
     const most = sizes.reduce((a, b) => Math.max(a, b), 0)
     const codes = one.activations && one.codeType === 'e4m3' ? 2 ** -11 : 0
-    const rounding = rounds ? Math.max(codes, x === 'fp32' ? 0 : 2 * unit[x]) : 0
+    const most16 = rounds ? Math.max(codes, x === 'fp32' ? 0 : 2 * unit[x]) : 0
+    const rounding = typeof rounds === 'number' ? rounds : most16
     return {
       run(device) {
         using scope = new Scope(device)
         using weight = QuantizedWeight.upload(device, stored)
         const placed = scope.matrix(out, m, n, null, gap)
-        const left = scope.matrix(x, m, k, inputs, gap)
+        const isAligned = (k + gap) % 8 === 0
+        const left = scope.matrix(x, m, k, inputs, gap, isAligned ? Math.ceil(gap / 8) * 8 : gap)
         quantizedLinear(
           placed.view,
           left.view,
@@ -136,9 +142,41 @@ export function quantizedLinearCases(rounds: boolean): OpCase[] {
   return cases
 }
 
+const tileTypes = ['u2', 'u3', 'u4', 'u8'] as const
+
+/**
+ * Few rows and weights of many strips of 16 rows: shares of a block that begin amid tiles, several passes, halves of K,
+ * fewer tiles along K than teams of warps, groups and zeros of every form, columns of groups in any order. Codes less
+ * zeros are exact there, whatever x's dtype is, and all sums are of fp32.
+ */
+export function fewRowsCases(): OpCase[] {
+  const gptq = { layout: 'gptq', scaleType: 'fp16', zeros: true } as const
+  const rows = { layout: 'rows', scaleType: 'bf16' } as const
+  const weights = tileTypes.flatMap((codeType, index): WeightCase[] => [
+    { ...gptq, codeType, shape: [1216, 192], groupColumns: 32 },
+    { ...rows, codeType, shape: [2136 + 16 * index, 130], groupColumns: 64 },
+    { ...rows, codeType, shape: [40, 4160], groupColumns: 128 },
+    { ...gptq, codeType, shape: [320, 640], groupColumns: 64 },
+    { ...gptq, codeType, shape: [160, 1088], groupColumns: 32, actOrder: true },
+    { ...rows, codeType, shape: [90, 832], groupColumns: 128, actOrder: true },
+  ])
+  const settings = [1, 8, 16, 31].map((m, index): Setting => ({
+    ...{ m, x: index % 2 === 0 ? 'bf16' : 'fp16', out: index % 3 === 0 ? 'fp32' : 'bf16' },
+    ...{ bias: index % 2 === 1 ? 'bf16' : null, gap: index === 2 ? 8 : 0 },
+  }))
+  return weights.flatMap((one, turn) =>
+    settings
+      .filter((_, index) => (index + turn) % 2 === 0)
+      .map((setting) => {
+        const gap = setting.gap + ((8 - (one.shape[1] % 8)) % 8) // where tiles can meet them
+        return linearCase(one, { ...setting, gap }, 2 ** -16)
+      }),
+  )
+}
+
 /** Weights of several tiles each way: what the kernels of a card for tiles of codes meet, from few rows to many. */
 export function tiledLinearCases(): OpCase[] {
-  const weights = (['u2', 'u3', 'u4', 'u8'] as const).flatMap((codeType): WeightCase[] => [
+  const weights = tileTypes.flatMap((codeType): WeightCase[] => [
     {
       ...{ layout: 'gptq', codeType, shape: [160, 1184], groupColumns: 32 },
       ...{ scaleType: 'fp16', zeros: true },

@@ -29,8 +29,9 @@ export class Scope implements Disposable {
     columns: number,
     values: ArrayLike<number> | null,
     gap = 3,
+    start = gap,
   ): Placed<MatrixView> {
-    const rowsPlaced = this.#rows(dtype, rows, columns, values, gap)
+    const rowsPlaced = this.#rows(dtype, rows, columns, values, gap, start)
     const { buffer, offset, stride, read } = rowsPlaced
     return { view: { buffer, offset, rows, columns, stride }, read }
   }
@@ -84,8 +85,8 @@ export class Scope implements Disposable {
     columns: number,
     values: ArrayLike<number> | null,
     gap: number,
+    offset = gap,
   ) {
-    const offset = gap
     const stride = columns + gap
     const host = new arrayTypes[dtype](offset + rows * stride)
     new Uint8Array(host.buffer).fill(poisonByte)

@@ -136,6 +136,7 @@ void SchedulerHandle::book(const StepPlan& plan, Napi::Array finished) {
     bool ended = request.spec.score && planned.start + planned.count == request.promptTokens();
     if (planned.logits == LogitsWanted::kLast) {
       request.output.push_back(static_cast<int32_t>(request.length() % 7));
+      scheduler_->countOutput();
       --request.credits;
       if (request.history) request.history->addOutput(request.output.back());
       ended = request.left() == 0;

@@ -1,4 +1,4 @@
-// Ops that move elements: convert, embedding, gatherRows, widenRows.
+// Ops that move elements: convert, embedding, gatherRows, widenRows, fetchImage, storeImage.
 #include <algorithm>
 
 #include "ops/cpu/access.h"
@@ -41,6 +41,26 @@ void CpuOps::widenRows(int32_t* out, int32_t outStride, const int32_t* from, con
   for (int64_t row = 0; row < rows; ++row) {
     std::copy_n(from + row * columns, std::min<int64_t>(columns, outStride), out + row * outStride);
   }
+}
+
+namespace {
+
+char* imageOf(const ImageTurns& turns) {
+  return static_cast<char*>(turns.images) + static_cast<size_t>(*turns.turn % turns.count) * turns.stride;
+}
+
+}  // namespace
+
+void CpuOps::fetchImage(void* to, const ImageTurns& from, Stream&) {
+  const char* const image = imageOf(from);
+  int64_t bytes = 0;
+  std::memcpy(&bytes, image, sizeof bytes);
+  std::memcpy(to, image, static_cast<size_t>(bytes));
+}
+
+void CpuOps::storeImage(const ImageTurns& to, const void* from, size_t bytes, Stream&) {
+  std::memcpy(imageOf(to), from, bytes);
+  *to.turn = (*to.turn + 1) % to.count;
 }
 
 }  // namespace octavo

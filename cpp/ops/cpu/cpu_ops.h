@@ -22,6 +22,8 @@ class CpuOps final : public Ops {
   void gatherRows(const Matrix& out, const Matrix& from, const int32_t* rows, Stream& stream) override;
   void widenRows(int32_t* out, int32_t outStride, const int32_t* from, const int32_t* stride, int32_t rows,
                  Stream& stream) override;
+  void fetchImage(void* to, const ImageTurns& from, Stream& stream) override;
+  void storeImage(const ImageTurns& to, const void* from, size_t bytes, Stream& stream) override;
   void rmsNorm(const Matrix& out, const Matrix& x, const Vector& weight, float epsilon, Stream& stream) override;
   void addRmsNorm(const Matrix& out, const Matrix& residual, const Matrix& x, const Vector& weight, float epsilon,
                   Stream& stream) override;

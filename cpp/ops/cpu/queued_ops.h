@@ -27,6 +27,12 @@ class QueuedOps final : public Ops {
                  Stream& stream) override {
     run(stream, [=, this, &stream] { direct_.widenRows(out, outStride, from, stride, rows, stream); });
   }
+  void fetchImage(void* to, const ImageTurns& from, Stream& stream) override {
+    run(stream, [=, this, &stream] { direct_.fetchImage(to, from, stream); });
+  }
+  void storeImage(const ImageTurns& to, const void* from, size_t bytes, Stream& stream) override {
+    run(stream, [=, this, &stream] { direct_.storeImage(to, from, bytes, stream); });
+  }
   void rmsNorm(const Matrix& out, const Matrix& x, const Vector& weight, float epsilon, Stream& stream) override {
     run(stream, [=, this, &stream] { direct_.rmsNorm(out, x, weight, epsilon, stream); });
   }

@@ -65,8 +65,7 @@ float maximum(const float* x, int64_t count) {
   return largest;
 }
 
-float exponentials(float* x, float shift, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) x[i] = exponential(x[i] - shift);
+float sumOf(const float* x, int64_t count) {
   Lanes sum = {};
   const int64_t whole = count / kLanes * kLanes;
   for (int64_t i = 0; i < whole; i += kLanes) {
@@ -77,6 +76,15 @@ float exponentials(float* x, float shift, int64_t count) {
   float total = sumLanes(sum);
   for (int64_t i = whole; i < count; ++i) total += x[i];
   return total;
+}
+
+/** In stretches: one fp32 sum of 150,000 terms that are alike errs by 10⁻⁴, this by less than the result is rounded. */
+float exponentials(float* x, float shift, int64_t count) {
+  constexpr int64_t kStretch = 128;
+  for (int64_t i = 0; i < count; ++i) x[i] = exponential(x[i] - shift);
+  double total = 0;
+  for (int64_t i = 0; i < count; i += kStretch) total += sumOf(x + i, count - i < kStretch ? count - i : kStretch);
+  return static_cast<float>(total);
 }
 
 void add(float* y, const float* x, int64_t count) {

@@ -146,7 +146,9 @@ void reportTop(const SampleArguments& arguments, int64_t row, const float* logit
   const Better better{logits};
   int32_t best[20];
   int32_t kept = 0;
-  const int32_t wanted = std::min(arguments.topCount, 20);
+  int32_t wanted = std::min(arguments.topCount, 20);
+  if (arguments.topWanted) wanted = std::min(wanted, *arguments.topWanted);
+  if (wanted <= 0) return;
   for (int32_t token = 0; token < arguments.sampled; ++token) {
     if (kept == wanted && !better(token, best[kept - 1])) continue;
     int32_t at = kept < wanted ? kept++ : kept - 1;

@@ -18,6 +18,8 @@ const us = (value) => value.toFixed(1)
 async function throughputOf(bar, engine, repeats, warmUp = 1) {
   const { batch, input, output } = bar
   const shape = { batch, inputTokens: input, outputTokens: output, seed: 1 }
+  const mapped = () => engine.memory().kv.pages.mapped
+  const before = mapped()
   const figures = await measureThroughput(engine, { ...shape, warmUp, repeats, signal: never })
   const { plan, upload, launch, book, tell, total, wait } = figures.host
   note(`step ${figures.stepMs.toFixed(3)} ms, first token ${figures.ttftMs.toFixed(1)} ms`)
@@ -25,6 +27,7 @@ async function throughputOf(bar, engine, repeats, warmUp = 1) {
     `host ${us(total)} µs: plan ${us(plan)}, upload ${us(upload)}, launch ${us(launch)}, book ${us(book)}, ` +
       `tell ${us(tell)}; wait ${us(wait)}`,
   )
+  note(`pages of KV: ${before} before, ${mapped()} after`)
   return figures
 }
 
@@ -36,6 +39,18 @@ async function batch(bar, { engines, repeats }) {
 async function host(bar, { engines, repeats }) {
   const { engine } = await engines.of(bar)
   return (await throughputOf(bar, engine, repeats)).host.total
+}
+
+/** Of the decode steps, all of which must have been replayed. */
+async function launches(bar, { engines, repeats }) {
+  const { engine } = await engines.of(bar)
+  const replaysOf = ({ buckets }) => buckets.reduce((sum, { replays }) => sum + replays, 0)
+  const before = engine.graphs()
+  await throughputOf(bar, engine, repeats)
+  const after = engine.graphs()
+  const fallbacks = after.fallbacks - before.fallbacks
+  if (fallbacks > 0) throw new Error(`${fallbacks} steps of decodes alone were not replayed`)
+  return (after.launches - before.launches) / (replaysOf(after) - replaysOf(before))
 }
 
 async function firstToken(bar, { engines, repeats }) {
@@ -149,7 +164,7 @@ async function sessions(bar, run) {
   return failed + (curve.overMebibytes > 0 ? 1 : 0)
 }
 
-const measures = { batch, host, firstToken, construct, beside, limit, sessions }
+const measures = { batch, host, launches, firstToken, construct, beside, limit, sessions }
 
 /** Values of the bars that could be measured; a case that fails is told and left out. */
 async function measureAll(bars, options) {

@@ -134,7 +134,9 @@ int runAttention(const Options& options) {
     if (options.takes(of.name)) isRight = bench.run(of) && isRight;
   }
   for (const LatentCase& of : latents) {
-    if (options.takes(of.name)) isRight = bench.run(of) && isRight;
+    if (!options.takes(of.name)) continue;
+    isRight = bench.run(of) && isRight;
+    if (options.otherForms && !of.isPrompt) isRight = bench.run(otherFormOf(of)) && isRight;
   }
   cudaStreamDestroy(stream);
   return isRight ? 0 : 1;

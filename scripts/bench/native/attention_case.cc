@@ -2,6 +2,7 @@
 
 #include <numeric>
 #include <random>
+#include <utility>
 
 namespace octavo::bench {
 
@@ -65,6 +66,22 @@ void addDecode(std::vector<AttentionCase>& cases) {
   cases.push_back(decode("decode 32q/32kv 16x4096", Figure::kBandwidth, {32, 32, 128}, 32, some));
 }
 
+AttentionCase coded(AttentionCase of, DType type) {
+  of.cacheType = type;
+  return of;
+}
+
+void addCodes(std::vector<AttentionCase>& cases) {
+  for (const auto& [name, type] : {std::pair{"fp8", DType::kE4M3}, std::pair{"int8", DType::kI8}}) {
+    const std::string begin = std::string("decode ") + name + " KV ";
+    const Lengths many(64, 4096);
+    cases.push_back(coded(decode(begin + "64x4096", Figure::kBandwidth, kEight, 32, many), type));
+    cases.push_back(coded(decode(begin + "256 ragged 256-8192", Figure::kBandwidth, kEight, 32, ragged()), type));
+    const std::string prompt = std::string("prefill ") + name + " KV 64q/8kv 8k";
+    cases.push_back(coded(prefill(prompt, Figure::kRate, kSeventy, 8192, 8192), type));
+  }
+}
+
 void addPrefill(std::vector<AttentionCase>& cases) {
   cases.push_back(prefill("prefill 64q/8kv 8k", Figure::kRate, kSeventy, 8192, 8192));
   cases.push_back(prefill("prefill 64q/8kv 32k", Figure::kRate, kSeventy, 32768, 32768));
@@ -80,7 +97,8 @@ int32_t AttentionCase::tokens() const { return std::accumulate(query.begin(), qu
 
 double AttentionCase::cacheBytes() const {
   const double keys = std::accumulate(context.begin(), context.end(), 0.0);
-  return keys * kvHeads * headDim * 2 * 2;
+  const double scales = scalingOf(cacheType) == KvScaling::kToken ? sizeof(float) : 0;
+  return keys * kvHeads * 2 * (headDim * static_cast<double>(dtypeBytes(cacheType)) + scales);
 }
 
 double AttentionCase::flops() const {
@@ -95,6 +113,7 @@ double AttentionCase::flops() const {
 std::vector<AttentionCase> attentionCases() {
   std::vector<AttentionCase> cases;
   addDecode(cases);
+  addCodes(cases);
   addPrefill(cases);
   cases.push_back(onAmpere(
       decode("A100 path: decode 64x4096", Figure::kBandwidth, kEight, 32, Lengths(64, 4096))));

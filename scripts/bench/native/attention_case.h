@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "ops/kv_cache_view.h"
+
 namespace octavo::bench {
 
 /** What is reported, and beside which limit. */
@@ -22,10 +24,11 @@ struct AttentionCase {
   int32_t heads = 0, kvHeads = 0, headDim = 0, blockSize = 0;
   std::vector<int32_t> query, context;  // tokens of each sequence; the queries are the last of its context
   bool forcesAmpere = false;            // run the kernels made for A100-class cards
+  DType cacheType = DType::kBF16;       // or codes, of queries that are bf16 all the same
 
   int32_t sequences() const { return static_cast<int32_t>(context.size()); }
   int32_t tokens() const;
-  /** bf16 keys and values of one layer, read once. */
+  /** Keys and values of one layer, and their scales where these are a token's, read once. */
   double cacheBytes() const;
   double flops() const;
 };

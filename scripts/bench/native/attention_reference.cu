@@ -1,6 +1,9 @@
 #include "scripts/bench/native/attention_reference.cuh"
 
+#include <cuda_fp8.h>
+
 #include "base/half.h"
+#include "cuda/attention/cache_layout.cuh"
 #include "scripts/bench/native/attention_reference.h"
 
 namespace octavo::bench {
@@ -8,17 +11,19 @@ namespace {
 
 struct Paged {
   Heads out, query;
-  KvCacheView cache;
-  int32_t layer;
+  cuda::CacheLayout cache;
   AttentionBatch batch;
   float scale;
 
   __device__ double element(const SampledRow& row, int at, int d, int plane) const {
     const int64_t block = batch.blockTable[int64_t{row.sequence} * batch.tableStride + at / cache.blockSize];
     const int kvHead = row.head / (query.heads / cache.kvHeads);
-    const int64_t head = ((block * cache.layers + layer) * 2 + plane) * cache.kvHeads + kvHead;
-    const int64_t token = head * cache.blockSize + at % cache.blockSize;
-    return __bfloat162float(static_cast<const __nv_bfloat16*>(cache.data)[token * cache.headDim + d]);
+    const int token = at % cache.blockSize;
+    const int64_t index = block * cache.blockStride + (plane == 0 ? cache.keyStart : cache.valueStart) +
+                          kvHead * cache.headStride + int64_t{token} * cache.headDim + d;
+    if (cache.dtype == DType::kBF16) return __bfloat162float(static_cast<const __nv_bfloat16*>(cache.data)[index]);
+    if (cache.dtype == DType::kE4M3) return static_cast<float>(static_cast<const __nv_fp8_e4m3*>(cache.data)[index]);
+    return double{*cache.scale(block, plane, kvHead, token)} * static_cast<const int8_t*>(cache.data)[index];
   }
   __device__ double key(const SampledRow& row, int at, int d) const { return element(row, at, d, 0); }
   __device__ double value(const SampledRow& row, int at, int d) const { return element(row, at, d, 1); }
@@ -49,8 +54,8 @@ double rowError(const std::vector<uint16_t>& found, const double* reference) {
 
 double attentionError(const AttentionCase&, const PagedBatch& batch, int32_t layer, cudaStream_t stream) {
   const cuda::PagedAttention a = batch.attention(layer);
-  return referenceError(Paged{a.out, a.query, a.cache, a.layer, a.batch, a.scale}, batch.queryStart(), batch.out(),
-                        stream);
+  const Paged source{a.out, a.query, cuda::CacheLayout(a.cache, a.layer), a.batch, a.scale};
+  return referenceError(source, batch.queryStart(), batch.out(), stream);
 }
 
 }  // namespace octavo::bench

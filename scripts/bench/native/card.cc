@@ -1,5 +1,6 @@
 #include "scripts/bench/native/card.h"
 
+#include "cuda/device/card.h"
 #include "cuda/device/cuda_check.h"
 
 namespace octavo::bench {
@@ -23,11 +24,16 @@ Card currentCard() {
   Card card;
   card.name = properties.name;
   card.traits = {properties.major >= 9 ? 90 : 80, properties.multiProcessorCount};
+  card.traits.card = cuda::cardOfDevice(0, properties.name, properties.major);
   card.megahertz = attribute(cudaDevAttrClockRate) / 1000;
   card.tensorFlops = flopsPerClock(properties.major) * properties.multiProcessorCount * card.megahertz * 1e6;
   return card;
 }
 
-cuda::DeviceTraits ampereTraits(const Card& card) { return {80, card.traits.multiprocessors}; }
+cuda::DeviceTraits ampereTraits(const Card& card) {
+  cuda::DeviceTraits traits = card.traits;
+  traits.architecture = 80;
+  return traits;
+}
 
 }  // namespace octavo::bench

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "cuda/quantized/quantized.h"
+#include "cuda/quantized/tile_products.h"
 #include "ops/cpu/dequantize.h"
 #include "scripts/bench/native/device_array.h"
 #include "scripts/bench/native/gemm_weight.h"
@@ -49,14 +50,19 @@ class CodedWeight : public GemmWeight {
         stride_((codes_.size() + scales_.size() + kScaleAlignment - 1) / kScaleAlignment * kScaleAlignment),
         copies_(stride_ * count_),
         givesCodes_(of.givesCodes),
+        byLargeCopies_(of.byLargeCopies),
+        groupIndex_(of.hasActOrder ? randomGroups() : std::vector<int32_t>()),
         layout_(DType::kBF16, of.rows, of.columns, of.depth, format_.activations.scaling),
         scratch_(layout_.bytes) {
+    for (int turn = 0; turn < count_ && !groupIndex_.empty(); ++turn) {
+      indices_.push_back(std::make_unique<DeviceArray<int32_t>>(groupIndex_));
+    }
     for (int turn = 0; turn < count_; ++turn) {
       uint8_t* const to = copies_.data() + turn * stride_;
       cuda::check(cudaMemcpy(to, codes_.data(), codes_.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
       cuda::check(cudaMemcpy(to + codes_.size(), scales_.data(), scales_.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
     }
-    if (!of.forcesAmpere) arrange();
+    arrange();
   }
 
   int count() const override { return count_; }
@@ -73,15 +79,22 @@ class CodedWeight : public GemmWeight {
   void launch(const Matrix& out, const Matrix& x, int turn, const cuda::DeviceTraits& traits,
               cudaStream_t stream) const override {
     const uint8_t* const copy = copies_.data() + turn * stride_;
-    QuantizedMatrix weight = placed(copy, copy + codes_.size());
+    QuantizedMatrix weight = placed(copy, copy + codes_.size(), turn);
     weight.order = order_;
+    if (byLargeCopies_) {
+      cuda::TileProduct* const product = format_.type == CodeType::kU4 ? cuda::launchBulkCodesU4 : cuda::launchBulkCodesU3;
+      product(out, x, weight, {}, traits.multiprocessors, stream);
+      return;
+    }
     if (coded_.codes) cuda::launchCodedProduct(out, coded_, weight, {}, traits, stream);
     else cuda::launchQuantizedLinear(out, x, weight, {}, {scratch_.data(), scratch_.bytes()}, traits, stream);
   }
 
   std::vector<float> row(int, int64_t n) const override {
     std::vector<float> numbers(static_cast<size_t>(matrix_.columns));
-    cpu::dequantizeRow(numbers.data(), placed(codes_.data(), scales_.data()), n, 0, matrix_.columns);
+    QuantizedMatrix matrix = placed(codes_.data(), scales_.data());
+    if (!groupIndex_.empty()) matrix.groupIndex = groupIndex_.data();
+    cpu::dequantizeRow(numbers.data(), matrix, n, 0, matrix_.columns);
     return numbers;
   }
 
@@ -117,17 +130,27 @@ class CodedWeight : public GemmWeight {
     const DeviceArray<char> scratch(LinearScratchLayout::arrangeBytes(matrix_.rows, matrix_.columns));
     for (int turn = 0; turn < count_; ++turn) {
       const uint8_t* const copy = copies_.data() + turn * stride_;
-      const bool done = cuda::launchArrange(placed(copy, copy + codes_.size()), {scratch.data(), scratch.bytes()}, {});
+      const bool done = cuda::launchArrange(placed(copy, copy + codes_.size(), turn), {scratch.data(), scratch.bytes()}, {});
       if (done) order_ = CodeOrder::kTiles;
     }
     cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   }
 
-  QuantizedMatrix placed(const void* codes, const void* scales) const {
+  /** Of a copy on the device, with its own index of groups, or on the host without one. */
+  QuantizedMatrix placed(const void* codes, const void* scales, int turn = -1) const {
     QuantizedMatrix matrix = matrix_;
     matrix.codes = codes;
     matrix.scales = scales;
+    if (turn >= 0 && !indices_.empty()) matrix.groupIndex = indices_[static_cast<size_t>(turn)]->data();
     return matrix;
+  }
+
+  /** As many columns a group as without act-order. */
+  std::vector<int32_t> randomGroups() const {
+    std::vector<int32_t> groups(static_cast<size_t>(matrix_.columns));
+    for (size_t k = 0; k < groups.size(); ++k) groups[k] = static_cast<int32_t>(k) / matrix_.groupColumns;
+    std::shuffle(groups.begin(), groups.end(), std::mt19937(11));
+    return groups;
   }
 
   CodedFormat format_;
@@ -136,7 +159,9 @@ class CodedWeight : public GemmWeight {
   int count_ = 0;
   size_t stride_ = 0;                     // from copy to copy
   DeviceArray<uint8_t> copies_;           // codes and scales of each
-  bool givesCodes_ = false;
+  bool givesCodes_ = false, byLargeCopies_ = false;
+  std::vector<int32_t> groupIndex_;       // of act-order, on the host
+  std::vector<std::unique_ptr<DeviceArray<int32_t>>> indices_;  // of each copy
   LinearScratchLayout layout_;
   DeviceArray<char> scratch_;
   cuda::CodedInput coded_;                // in the scratch, where x was quantised before

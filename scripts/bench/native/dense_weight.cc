@@ -13,7 +13,8 @@ constexpr int64_t kGuardRows = 128;  // NaN behind the last copy: the largest ti
 class DenseWeight : public GemmWeight {
  public:
   DenseWeight(const GemmCase& of, cudaStream_t stream)
-      : rows_(of.columns),
+      : plan_(of.plan),
+        rows_(of.columns),
         columns_(of.depth),
         count_(coldRotation(bytes())),
         values_(static_cast<size_t>((rows_ * count_ + kGuardRows) * columns_)) {
@@ -27,7 +28,8 @@ class DenseWeight : public GemmWeight {
   void launch(const Matrix& out, const Matrix& x, int turn, const cuda::DeviceTraits& traits,
               cudaStream_t stream) const override {
     const Matrix weight{values_.data() + turn * rows_ * columns_, DType::kBF16, rows_, columns_, columns_};
-    cuda::launchLinear(out, x, weight, {}, traits, stream);
+    if (plan_) cuda::launchPlanned(out, x, weight, {}, *plan_, traits, stream);
+    else cuda::launchLinear(out, x, weight, {}, traits, stream);
   }
 
   std::vector<float> row(int turn, int64_t n) const override {
@@ -39,6 +41,7 @@ class DenseWeight : public GemmWeight {
   }
 
  private:
+  std::optional<cuda::LinearPlan> plan_;
   int64_t rows_ = 0, columns_ = 0;
   int count_ = 0;
   DeviceArray<uint16_t> values_;  // [count][rows, columns], then the guard

@@ -29,7 +29,56 @@ void addDense(std::vector<GemmCase>& cases) {
   cases.push_back({"bf16 4096x4096x4096", Figure::kRate, 4096, 4096, 4096, {}});
   cases.push_back({"bf16 8192x8192x8192", Figure::kRate, 8192, 8192, 8192, {}});
   cases.push_back({"bf16 256x4096x4096", Figure::kTime, 256, 4096, 4096, {}});
-  for (int64_t rows : {1, 16, 64}) cases.push_back(square("bf16", Figure::kTime, rows, {}));
+  for (int64_t rows : {1, 16, 32, 64, 128}) cases.push_back(square("bf16", Figure::kTime, rows, {}));
+}
+
+/** The layers of an 8B model: K × N of decodes, M × N × K of prompts. */
+void addLayers(std::vector<GemmCase>& cases, const std::string& format) {
+  constexpr int64_t kLayers[][2] = {{6144, 4096}, {4096, 4096}, {28672, 4096}, {4096, 14336}, {128256, 4096}};
+  const auto joined = [](int64_t a, int64_t b) { return std::to_string(a) + "x" + std::to_string(b); };
+  for (const auto& [columns, depth] : kLayers) {
+    for (int64_t rows : {64, 128}) {
+      const std::string name = format + " " + joined(depth, columns) + ", M=" + std::to_string(rows);
+      cases.push_back({name, Figure::kTime, rows, columns, depth, {}});
+    }
+  }
+  for (int64_t rows : {512, 1024}) {
+    for (const auto& [columns, depth] : kLayers) {
+      if (columns == 128256) continue;  // of a prompt only the last row has logits
+      const std::string name = format + " " + std::to_string(rows) + "x" + joined(columns, depth);
+      cases.push_back({name, Figure::kRate, rows, columns, depth, {}});
+    }
+  }
+}
+
+/** Few rows of the layers of an 8B model, beside those that a bar names. */
+void addFewRows(std::vector<GemmCase>& cases) {
+  const auto add = [&](const std::string& name, int64_t rows, int64_t columns, int64_t depth) {
+    cases.push_back({"W4A16 " + name + ", M=" + std::to_string(rows), Figure::kTime, rows, columns, depth, kW4});
+  };
+  add("8192x8192", 8, 8192, 8192);
+  for (int64_t rows : {8, 16, 32}) add("4096x28672", rows, 28672, 4096);
+  for (int64_t rows : {8, 16, 32}) add("14336x4096", rows, 4096, 14336);
+  for (int64_t rows : {1, 16}) add("4096x6144", rows, 6144, 4096);
+  for (int64_t rows : {1, 16}) add("4096x4096", rows, 4096, 4096);
+  for (int64_t rows : {1, 32}) cases.push_back(square("W3A16", Figure::kTime, rows, kW3));
+  for (int64_t rows : {1, 16}) {
+    cases.push_back(square("W4A16 act-order", Figure::kTime, rows, kW4));
+    cases.back().hasActOrder = true;
+  }
+}
+
+/** The same by the kernel that copies much at a time. */
+void addLargeCopies(std::vector<GemmCase>& cases) {
+  const size_t before = cases.size();
+  for (int64_t rows : {1, 16}) cases.push_back(square("W4A16", Figure::kTime, rows, kW4));
+  cases.push_back({"W4A16 4096x28672, M=1", Figure::kTime, 1, 28672, 4096, kW4});
+  cases.push_back({"W4A16 14336x4096, M=1", Figure::kTime, 1, 4096, 14336, kW4});
+  cases.push_back(square("W3A16", Figure::kTime, 16, kW3));
+  for (size_t i = before; i < cases.size(); ++i) {
+    cases[i].name += ", large copies";
+    cases[i].byLargeCopies = true;
+  }
 }
 
 void addCoded(std::vector<GemmCase>& cases) {
@@ -39,6 +88,8 @@ void addCoded(std::vector<GemmCase>& cases) {
   for (int64_t rows : {128, 256}) cases.push_back(square("W4A16", Figure::kTime, rows, kW4));
   cases.push_back(square("W4A16", Figure::kRate, 4096, kW4));
   cases.push_back(square("W3A16", Figure::kTime, 16, kW3));
+  addFewRows(cases);
+  addLargeCopies(cases);
   for (int64_t rows : {1, 64, 256}) addProduct(cases, "FP8 channel/token", Figure::kTime, rows, kFp8);
   addProduct(cases, "FP8 channel/token", Figure::kRate, 4096, kFp8);
   for (int64_t rows : {16, 64, 128}) addProduct(cases, "FP8 blocks", Figure::kTime, rows, kFp8Blocks);
@@ -61,13 +112,31 @@ void addGrouped(std::vector<GemmCase>& cases) {
   add(format + "masked, 4 rows in each of 64 experts", Figure::kReadShare, 64 * 4, 64);
 }
 
+/** A step of a mixture of 128 experts of which a token takes 8: gate and up in one, and the way back. */
+void addMixture(std::vector<GemmCase>& cases) {
+  for (int64_t batch : {1, 16}) {
+    GemmCase step{"grouped W4A16 decode 128 experts top-8, batch " + std::to_string(batch), Figure::kReadShare,
+                  batch * 8, 1536, 2048, kW4};
+    step.experts = 128;
+    step.choices = 8;
+    GemmCase back = step;
+    back.name += ", the way back alone";
+    back.columns = step.backColumns = 2048;
+    back.depth = step.backDepth = 768;
+    cases.push_back(step);
+    cases.push_back(back);
+  }
+}
+
 }  // namespace
 
 std::vector<GemmCase> gemmCases() {
   std::vector<GemmCase> cases;
   addDense(cases);
+  addLayers(cases, "bf16");
   addCoded(cases);
   addGrouped(cases);
+  addMixture(cases);
   cases.push_back({"A100 path: bf16 8192x8192x8192", Figure::kRate, 8192, 8192, 8192, {}, true});
   cases.push_back({"A100 path: W4A16 8192x8192, M=16", Figure::kTime, 16, 8192, 8192, kW4, true});
   return cases;

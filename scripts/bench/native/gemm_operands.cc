@@ -15,11 +15,17 @@ constexpr int64_t kSamples = 256;
 
 size_t elements(int64_t rows, int64_t columns) { return static_cast<size_t>(rows * columns); }
 
+std::unique_ptr<GemmWeight> makeWeight(const GemmCase& of, cudaStream_t stream) {
+  if (of.choices > 0) return expertsWeight(of, stream);
+  if (of.experts > 0) return groupedWeight(of);
+  return of.codes ? codedWeight(of) : denseWeight(of, stream);
+}
+
 }  // namespace
 
 GemmOperands::GemmOperands(const GemmCase& of, cudaStream_t stream)
     : case_(of),
-      weight_(of.experts > 0 ? groupedWeight(of) : of.codes ? codedWeight(of) : denseWeight(of, stream)),
+      weight_(makeWeight(of, stream)),
       x_(elements(of.rows + kGuardRows, of.depth)),
       out_(elements(of.rows + kGuardRows, of.columns)) {
   x_.fill(kPoison);

@@ -36,6 +36,8 @@ class GemmWeight {
 std::unique_ptr<GemmWeight> denseWeight(const GemmCase& of, cudaStream_t stream);
 std::unique_ptr<GemmWeight> codedWeight(const GemmCase& of);
 std::unique_ptr<GemmWeight> groupedWeight(const GemmCase& of);
+/** Of a step of a mixture. */
+std::unique_ptr<GemmWeight> expertsWeight(const GemmCase& of, cudaStream_t stream);
 
 /** Random codes that are numbers: e4m3 has two that are not. */
 std::vector<uint8_t> randomCodes(size_t bytes, CodeType type);

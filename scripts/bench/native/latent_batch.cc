@@ -112,6 +112,7 @@ cuda::LatentAttention LatentBatch::decode(int32_t layer) const {
   attention.batch = batch();
   attention.scale = 1 / std::sqrt(static_cast<float>(of.kKeyDim + of.kRopeDim));
   attention.scratch = {scratch_.data(), of.sequences(), maxContext_};
+  attention.forms = of.forms;
   return attention;
 }
 

@@ -10,7 +10,7 @@ using Figure = AttentionFigure;
 using Lengths = std::vector<int32_t>;
 
 LatentCase decode(const std::string& name, Figure figure, int32_t heads, const Lengths& context) {
-  return {"MLA decode " + name, figure, heads, false, context};
+  return {"MLA decode " + name, figure, heads, false, context, {}};
 }
 
 }  // namespace
@@ -36,7 +36,14 @@ std::vector<LatentCase> latentCases() {
           decode("128 heads 128x4096", Figure::kRate, 128, Lengths(128, 4096)),
           decode("16 heads 1x4096", Figure::kReadTime, 16, {4096}),
           decode("128 heads 1x4096", Figure::kReadTime, 128, {4096}),
-          {"MLA prefill 128 heads 8k", Figure::kRate, 128, true, {8192}}};
+          {"MLA prefill 128 heads 8k", Figure::kRate, 128, true, {8192}, {}}};
+}
+
+LatentCase otherFormOf(const LatentCase& of) {
+  LatentCase other = of;
+  other.name += ", other form";
+  other.forms = {!of.forms.sharesTiles, !of.forms.copiesRows};
+  return other;
 }
 
 }  // namespace octavo::bench

@@ -1,6 +1,7 @@
 // The cases of multi-head latent attention: absorbed decodes over cached latents, and prompts over expanded keys.
 #pragma once
 
+#include "cuda/attention/mla.h"
 #include "scripts/bench/native/attention_case.h"
 
 namespace octavo::bench {
@@ -11,6 +12,7 @@ struct LatentCase {
   int32_t heads = 0;
   bool isPrompt = false;         // expanded, every token of the context a query; else one query each
   std::vector<int32_t> context;  // tokens of each sequence
+  cuda::LatentForms forms;
 
   static constexpr int32_t kRank = 512, kRopeDim = 64, kBlockSize = 64;
   static constexpr int32_t kWidth = kRank + kRopeDim;      // of a cached row
@@ -28,5 +30,8 @@ struct LatentCase {
 
 /** In the order of the table they are printed in. */
 std::vector<LatentCase> latentCases();
+
+/** The same decode by kernels of the forms that are not the default. */
+LatentCase otherFormOf(const LatentCase& of);
 
 }  // namespace octavo::bench

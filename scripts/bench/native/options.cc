@@ -13,6 +13,7 @@ std::optional<Options> parse(int count, char** arguments) {
   for (int i = 1; i < count; ++i) {
     const std::string argument = arguments[i];
     if (argument == "--list") options.list = true;
+    else if (argument == "--other-forms") options.otherForms = true;
     else if (argument == "--only" && i + 1 < count) options.only.push_back(arguments[++i]);
     else return std::nullopt;
   }
@@ -24,7 +25,7 @@ std::optional<Options> parse(int count, char** arguments) {
 int runBenchmark(int count, char** arguments, int (*body)(const Options&)) {
   const std::optional<Options> options = parse(count, arguments);
   if (!options) {
-    std::fprintf(stderr, "usage: %s [--list] [--only TEXT]...\n", arguments[0]);
+    std::fprintf(stderr, "usage: %s [--list] [--other-forms] [--only TEXT]...\n", arguments[0]);
     return 2;
   }
   try {

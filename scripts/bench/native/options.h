@@ -6,9 +6,10 @@
 
 namespace octavo::bench {
 
-/** `[--list] [--only TEXT]…` */
+/** `[--list] [--other-forms] [--only TEXT]…` */
 struct Options {
   bool list = false;
+  bool otherForms = false;        // decodes over latents once more, in the form that is not the default
   std::vector<std::string> only;  // a case runs when its name contains one of these; none: all run
 
   bool takes(const std::string& name) const {

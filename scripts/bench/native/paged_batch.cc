@@ -15,13 +15,15 @@ namespace {
 
 int32_t blocksOf(int32_t tokens, int32_t blockSize) { return (tokens + blockSize - 1) / blockSize; }
 
-/** Elements of a block in one layer, keys and values. */
-size_t layerElements(const AttentionCase& of) { return size_t{2} * of.kvHeads * of.blockSize * of.headDim; }
+KvCacheView viewOf(const AttentionCase& of, const PagedPlan& plan) {
+  return {nullptr, of.cacheType, plan.blocks, plan.layers, of.kvHeads, of.blockSize, of.headDim,
+          scalingOf(of.cacheType)};
+}
 
 size_t queryElements(const AttentionCase& of) { return size_t{1} * of.tokens() * of.heads * of.headDim; }
 
 size_t scratchBytes(const AttentionCase& of, int32_t maxContext) {
-  const AttentionShape shape{DType::kBF16, of.heads, of.kvHeads, of.headDim};
+  const AttentionShape shape{of.cacheType, of.heads, of.kvHeads, of.headDim};
   return std::max<size_t>(1, AttentionScratchLayout(shape, of.sequences(), maxContext).bytes);
 }
 
@@ -51,7 +53,8 @@ PagedPlan::PagedPlan(const AttentionCase& of)
 PagedBatch::PagedBatch(const AttentionCase& of, cudaStream_t stream)
     : case_(of),
       plan_(of),
-      cache_(static_cast<size_t>(plan_.blocks) * plan_.layers * layerElements(of)),
+      view_(viewOf(of, plan_)),
+      cache_(static_cast<size_t>(plan_.blocks) * view_.blockBytes()),
       query_(queryElements(of)),
       out_(queryElements(of)),
       queryStart_(plan_.queryStart),
@@ -60,18 +63,23 @@ PagedBatch::PagedBatch(const AttentionCase& of, cudaStream_t stream)
       scratch_(scratchBytes(of, plan_.maxContext)) {
   scratch_.fill(0);
   out_.fill(kPoison);
-  fillUniform(cache_.data(), cache_.count(), 1, stream);
+  view_.data = cache_.data();
+  fillCache(view_, 1, stream);
   fillUniform(query_.data(), query_.count(), 2, stream);
   poisonTails(stream);
 }
 
 void PagedBatch::poisonTails(cudaStream_t stream) {
-  const size_t rowBytes = size_t{2} * case_.headDim, headBytes = rowBytes * case_.blockSize;
   const size_t heads = size_t{2} * plan_.layers * case_.kvHeads;  // of keys and of values, in a block
-  const auto poison = [&](int32_t block, int32_t from) {
-    char* const first = reinterpret_cast<char*>(cache_.data()) + block * heads * headBytes + from * rowBytes;
-    cuda::check(cudaMemset2DAsync(first, headBytes, kPoison, headBytes - from * rowBytes, heads, stream),
+  /** Tokens from `from` on, of each head `rowBytes` a token. */
+  const auto poisonRows = [&](char* first, size_t rowBytes, int32_t from) {
+    const size_t headBytes = rowBytes * case_.blockSize, skipped = from * rowBytes;
+    cuda::check(cudaMemset2DAsync(first + skipped, headBytes, kPoison, headBytes - skipped, heads, stream),
                 "cudaMemset2DAsync");
+  };
+  const auto poison = [&](int32_t block, int32_t from) {
+    poisonRows(view_.block(block), dtypeBytes(view_.dtype) * case_.headDim, from);
+    if (view_.scaling == KvScaling::kToken) poisonRows(view_.block(block) + view_.codeBytes(), sizeof(float), from);
   };
   poison(plan_.poisoned, 0);
   for (int32_t s = 0; s < case_.sequences(); ++s) {
@@ -87,7 +95,7 @@ cuda::PagedAttention PagedBatch::attention(int32_t layer) const {
   attention.out = attention.query = rows;
   attention.out.data = out_.data();
   attention.query.data = query_.data();
-  attention.cache = {cache_.data(), DType::kBF16, plan_.blocks, plan_.layers, of.kvHeads, of.blockSize, of.headDim};
+  attention.cache = view_;
   attention.layer = layer;
   attention.batch = {of.sequences(), of.tokens(),       queryStart_.data(), context_.data(),
                      table_.data(),  plan_.tableStride, plan_.maxQuery,     plan_.maxContext};

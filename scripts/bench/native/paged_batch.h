@@ -40,7 +40,9 @@ class PagedBatch {
 
   AttentionCase case_;
   PagedPlan plan_;
-  DeviceArray<uint16_t> cache_, query_, out_;  // bf16
+  KvCacheView view_;
+  DeviceArray<uint8_t> cache_;
+  DeviceArray<uint16_t> query_, out_;  // bf16
   DeviceArray<int32_t> queryStart_, context_, table_;
   DeviceArray<char> scratch_;
 };

@@ -45,6 +45,15 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   return cudaSuccess;
 }
 
+/** What is asked for: the memory of an H200 (4.8 TB/s). */
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int device) {
+  if (device != 0) return report(cudaErrorInvalidDevice);
+  if (which == cudaDevAttrMemoryClockRate) *value = 3125000;
+  else if (which == cudaDevAttrGlobalMemoryBusWidth) *value = 6144;
+  else return report(cudaErrorInvalidValue);
+  return cudaSuccess;
+}
+
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
   if (device != 0) return report(cudaErrorInvalidDevice);
   std::snprintf(text, static_cast<size_t>(length), "emulated");

@@ -67,6 +67,7 @@ using namespace octavo::emulator;
 extern "C" {
 
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) return cudaSuccess;  // a wish
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
       value > static_cast<int>(kMostDynamicBytes)) {
     return report(cudaErrorInvalidValue);

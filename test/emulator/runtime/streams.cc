@@ -1,5 +1,6 @@
 #include "runtime/streams.h"
 
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -21,7 +22,9 @@ struct CUstream_st {
   std::thread::id by;
 };
 
-struct CUevent_st {};
+struct CUevent_st {
+  std::chrono::steady_clock::time_point recorded;
+};
 
 namespace octavo::emulator {
 
@@ -134,7 +137,17 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+  event->recorded = std::chrono::steady_clock::now();
+  return cudaSuccess;
+}
+
+/** Of the emulation, not of a card. */
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  *milliseconds = std::chrono::duration<float, std::milli>(end->recorded - begin->recorded).count();
+  return cudaSuccess;
+}
+
 cudaError_t cudaEventQuery(cudaEvent_t) { return report(refuseInCapture()); }
 cudaError_t cudaEventSynchronize(cudaEvent_t) { return report(refuseInCapture()); }
 

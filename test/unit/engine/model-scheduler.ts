@@ -11,6 +11,8 @@ export interface ModelRequest extends SchedulerRequest {
   blocks: number
   running: boolean
   wasAdmitted: boolean
+  /** Steps in a row in which no logit row was left for it. */
+  missed: number
 }
 
 export interface Planned {
@@ -43,7 +45,7 @@ export class ModelScheduler {
 
   submit(id: number, tenant: string, prompt: number, request: SchedulerRequest): void {
     const entered = { ...request, id, tenant, prompt, output: 0, computed: 0, blocks: 0 }
-    const made = { ...entered, running: false, wasAdmitted: false }
+    const made = { ...entered, running: false, wasAdmitted: false, missed: 0 }
     this.requests.set(id, made)
     const own = this.served.get(tenant) ?? 0
     if (!this.waiting.some((other) => other.tenant === tenant)) {
@@ -85,7 +87,7 @@ export class ModelScheduler {
       preempted: false,
     }
     this.#order = null
-    const running = [...this.running].sort((a, b) => b.priority - a.priority)
+    const running = [...this.running].sort((a, b) => b.priority - a.priority || b.missed - a.missed)
     for (const decoding of [true, false]) {
       for (const request of running) {
         if (!request.running) continue
@@ -161,6 +163,7 @@ export class ModelScheduler {
       count = Math.min(count, draft.rows)
       logits = 2
     } else if (count === remaining) {
+      request.missed = draft.rows > 0 ? 0 : request.missed + 1
       if (draft.rows > 0) logits = 0
       else count--
     }

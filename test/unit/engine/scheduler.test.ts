@@ -209,3 +209,36 @@ test('those whom the sampler has no room for together take turns, the higher pri
   expect(Math.min(...others)).toBeGreaterThanOrEqual(10)
   expect(Math.max(...others)).toBeLessThanOrEqual(11)
 })
+
+test('who had no logit row beside a score comes first in the next step', () => {
+  const limits = { maxSequences: 3, maxLogitRows: 3, maxBatchTokens: 64 }
+  const { scheduler } = openScheduler(200, limits)
+  const submit = (tokens: number, score: boolean): number => {
+    const prompt = Int32Array.from({ length: tokens }, (_, index) => index)
+    const request = { ...generate, score, maxNewTokens: score ? 0 : 20 }
+    return scheduler.submit(scheduler.createSession(''), prompt, request)
+  }
+  const planned = (): number[][] => {
+    const { sequences } = scheduler.step()
+    return Array.from({ length: sequences.length / 4 }, (_, at) => {
+      const [request, , count, logits] = sequences.slice(4 * at, 4 * at + 4)
+      return [request!, count!, logits!]
+    })
+  }
+  const first = submit(4, false)
+  expect(planned()).toEqual([[first, 4, 0]])
+  const score = submit(100, true)
+  const second = submit(10, false)
+  // The score takes the rows that are left: of the second prompt all is computed but the last token.
+  expect(planned()).toEqual([
+    [first, 1, 0],
+    [second, 9, 1],
+    [score, 2, 2],
+  ])
+  expect(planned()).toEqual([
+    [second, 1, 0],
+    [first, 1, 0],
+    [score, 1, 2],
+  ])
+  scheduler.check()
+})

@@ -48,6 +48,27 @@ describe('sampling on the CPU', () => {
     expect(chiSquare).toBeLessThan(16.27) // 3 degrees of freedom, one in a thousand
   })
 
+  test.each([
+    ['spread', (random: Random) => random.normal() * 2],
+    ['alike but one', (_: Random, token: number) => (token === 0 ? 1 : 0.3)],
+    ['falling', (_: Random, token: number) => -token / 20000],
+  ] as const)(
+    'the log-sum of 151,936 logits, %s, errs by the rounding of its result',
+    (_, logit) => {
+      const random = new Random(5)
+      const row = Float32Array.from({ length: 151936 }, (_, token) => logit(random, token))
+      const params = [{ temperature: 0 }]
+      const one = { name: 'wide', rows: [row], params, sampled: row.length, topCount: 20 }
+      const { topTokens, topLogprobs } = runSampling(one, cpu)
+      const largest = row.reduce((most, z) => Math.max(most, z))
+      const total = row.reduce((sum, z) => sum + Math.exp(z - largest), 0)
+      topLogprobs.forEach((logprob, i) => {
+        const exact = row[topTokens[i]!]! - largest - Math.log(total)
+        expect(Math.abs(logprob - exact)).toBeLessThan(1.5e-6) // an fp32 of that size is 10⁻⁶ from the next
+      })
+    },
+  )
+
   test('a row is drawn alike alone, in a batch and on one thread', () => {
     const random = new Random(3)
     const rows = Array.from({ length: 5 }, () => random.values(1000, 'fp32', 2))

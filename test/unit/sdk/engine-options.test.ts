@@ -13,7 +13,8 @@ describe('engine options', () => {
       blockSize: 32,
       kvDType: null,
       eviction: 'page-aware',
-      graphs: false,
+      graphs: null,
+      tune: null,
       prefix: null,
       dtype: null,
       maxSequences: 256,
@@ -21,7 +22,7 @@ describe('engine options', () => {
       admission: 'guaranteed',
       dummySeed: null,
       targetInterTokenMs: null,
-      overlap: false,
+      overlap: null,
       signal: undefined,
       onProgress: undefined,
     })
@@ -43,6 +44,7 @@ describe('engine options', () => {
       maxSequences: 4,
       maxBatchTokens: 64,
       overlap: true,
+      graphs: false,
       signal,
     })
     expect(settings).toMatchObject({
@@ -57,6 +59,7 @@ describe('engine options', () => {
       maxSequences: 4,
       maxBatchTokens: 64,
       overlap: true,
+      graphs: false,
       signal,
     })
   })

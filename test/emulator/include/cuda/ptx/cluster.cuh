@@ -39,6 +39,10 @@ __device__ __forceinline__ void loadTileShared(uint32_t to, const CUtensorMap* m
                                                int row, uint16_t mask) {
   emulator::loadBoxShared(to, map, barrier, {column, row}, mask);
 }
+__device__ __forceinline__ void loadTileShared(uint32_t to, const CUtensorMap* map, uint32_t barrier, int x, int y,
+                                               int z, int w, uint16_t mask, uint64_t) {
+  emulator::loadBoxShared(to, map, barrier, {x, y, z, w}, mask);
+}
 __device__ __forceinline__ void loadBytes(uint32_t to, const void* from, uint32_t bytes, uint32_t barrier) {
   emulator::loadBytes(to, from, bytes, barrier);
 }

@@ -38,5 +38,8 @@ __device__ __forceinline__ float2 loadSharedPair(uint32_t from) { return sharedA
 
 __device__ __forceinline__ void storeShared(uint32_t to, float value) { sharedAt<float>(to) = value; }
 __device__ __forceinline__ void storeTwoWords(uint32_t to, uint32_t x, uint32_t y) { sharedAt<uint2>(to) = {x, y}; }
+__device__ __forceinline__ void storeFourWords(uint32_t to, uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
+  sharedAt<uint4>(to) = {x, y, z, w};
+}
 
 }  // namespace octavo::cuda::ptx

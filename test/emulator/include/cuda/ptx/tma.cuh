@@ -20,6 +20,10 @@ __device__ __forceinline__ void loadTile(uint32_t to, const CUtensorMap* map, ui
                                          int w) {
   emulator::loadBox(to, map, barrier, {x, y, z, w});
 }
+__device__ __forceinline__ void loadTile(uint32_t to, const CUtensorMap* map, uint32_t barrier, int x, int y, int z,
+                                         int w, int v) {
+  emulator::loadBox(to, map, barrier, {x, y, z, w, v});
+}
 
 __device__ __forceinline__ uint64_t evictFirstPolicy() { return 1; }
 
@@ -30,6 +34,7 @@ __device__ __forceinline__ void loadTile(uint32_t to, const CUtensorMap* map, ui
 __device__ __forceinline__ void loadBytes(uint32_t to, const void* from, int bytes, uint32_t barrier, uint64_t) {
   emulator::loadBytes(to, from, static_cast<uint32_t>(bytes), barrier);
 }
+__device__ __forceinline__ void prefetchBytes(const void*, uint32_t, uint64_t) {}
 
 __device__ __forceinline__ void storeTile(const CUtensorMap* map, uint32_t from, int column, int row) {
   emulator::storeBox(map, from, {column, row});

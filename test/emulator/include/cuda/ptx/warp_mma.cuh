@@ -49,4 +49,8 @@ __device__ __forceinline__ void multiplyAddInt8(int32_t (&c)[4], const uint32_t 
   emulator::multiplyWarp(emulator::Format::kInt8, c, a, b0, b1);
 }
 
+__device__ __forceinline__ void multiplyAddE4m3(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  emulator::multiplyWarp(emulator::Format::kE4M3, c, a, b0, b1);
+}
+
 }  // namespace octavo::cuda::ptx

@@ -1,0 +1,10 @@
+#include "cuda/attention/prefill.cuh"
+
+namespace octavo::cuda::prefill {
+
+void launchE4m3(const Arguments& a, cudaStream_t stream) {
+  if (a.query.dtype == DType::kBF16) launchDim<DType::kBF16, DType::kE4M3>(a, stream);
+  else launchDim<DType::kF16, DType::kE4M3>(a, stream);
+}
+
+}  // namespace octavo::cuda::prefill
