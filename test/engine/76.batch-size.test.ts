@@ -64,6 +64,8 @@ async function one(
   const paced = batch().promptTokens
   for (const run of talking) engine.native.cancel(run.id)
   await Promise.all(talking.map((run) => run.finish))
+  // The step that had them may still be under way.
+  while (engine.native.report().blocksInFlight > 0) await new Promise(setImmediate)
   return { tokens, paced }
 }
 
