@@ -21,6 +21,7 @@
 
 #include "cuda/attention/attention.h"
 #include "cuda/attention/prefill_softmax.cuh"
+#include "cuda/attention/wide_prefill_query.cuh"
 #include "cuda/attention/wide_prefill_work.cuh"
 #include "cuda/device/alignment.h"
 #include "cuda/device/shared_memory.h"
@@ -124,6 +125,7 @@ class Consumer {
       if (work.rows == 0) return;
       ptx::waitBarrier(shared_.queryFull + query.index * 8, query.parity);
       query_ = uniform(shared_.query + query.index * S::kQueryBytes + group_ * S::kSlabs * S::kQuerySlab);
+      if constexpr (S::kCoded) castQuery();
       attend(work, shared_.queryEmpty + query.index * 8);
       query.advance();
     }
@@ -131,6 +133,20 @@ class Consumer {
 
  private:
   using Weights = uint32_t[S::kKeys / 4];
+
+  /** Queries of bf16 become fp16, as codes have. */
+  __device__ __forceinline__ void castQuery() {
+    if (a_.castsQueries) {
+      rowScales_ = castQueries<S>(query_, a_.scaleLog2);
+      ptx::meet(2 + S::kGroups + group_, 128);
+    } else {
+      rowScales_.of[0] = rowScales_.of[1] = a_.scaleLog2;
+    }
+  }
+  __device__ __forceinline__ auto scaleLog2() const {
+    if constexpr (S::kCoded) return rowScales_;
+    else return a_.scaleLog2;
+  }
 
   __device__ __forceinline__ void attend(const PrefillWork& work, uint32_t queryEmpty) {
     softmax_ = Softmax();
@@ -160,7 +176,7 @@ class Consumer {
     releaseKeys();
     finishScores();
     mask();
-    rebase(softmax_, scores_, a_.scaleLog2);
+    rebase(softmax_, scores_, scaleLog2());
     weighScores();
     packWeights<S::kType>(weights, scores_);
     if (++tile_ < endTile_) awaitKeys();
@@ -181,8 +197,8 @@ class Consumer {
     releaseKeys();
     finishScores();
     if constexpr (kMasks) mask();
-    if (__builtin_expect(rises(softmax_, scores_, a_.scaleLog2), 0)) {
-      const Correction correction = rebase(softmax_, scores_, a_.scaleLog2);
+    if (__builtin_expect(rises(softmax_, scores_, scaleLog2()), 0)) {
+      const Correction correction = rebase(softmax_, scores_, scaleLog2());
       ptx::waitProducts<0>();
       ptx::pinRegisters(out_);
       correction.apply(out_);
@@ -213,12 +229,12 @@ class Consumer {
   /** What comes between products and their softmax, which takes them with the scale of the query. */
   __device__ __forceinline__ void finishScores() {
     if (hasScales()) shared_.scales[scales_.index].multiplyKeys(scores_);
-    if (a_.variant.cap > 0) capScores(scores_, a_.variant, a_.scaleLog2);
-    if (hasScales()) shared_.scales[scales_.index].addLogs(scores_, a_.scaleLog2);
+    if (a_.variant.cap > 0) capScores(scores_, a_.variant, scaleLog2());
+    if (hasScales()) shared_.scales[scales_.index].addLogs(scores_, scaleLog2());
   }
   __device__ __forceinline__ void weighScores() {
-    if (!hasScales()) return weigh(softmax_, scores_, a_.scaleLog2);
-    shared_.scales[scales_.index].weigh(softmax_, scores_, a_.scaleLog2);
+    if (!hasScales()) return weigh(softmax_, scores_, scaleLog2());
+    shared_.scales[scales_.index].weigh(softmax_, scores_, scaleLog2());
     scales_.advance();
   }
   __device__ __forceinline__ bool hasScales() const { return S::kCoded && a_.layout.hasScales(); }
@@ -264,15 +280,16 @@ class Consumer {
   int position_ = 0;  // of the warpgroup's first row
   int tile_ = 0, endTile_ = 0;
   bool accumulates_ = false;
+  RowScales rowScales_;  // of codes
   Softmax softmax_;
   float out_[S::kDim / 2], scores_[S::kKeys / 2];
 };
 
 /** Registers of a thread that brings tiles, and of one that multiplies. */
 template <typename S>
-constexpr int kFewRegisters = S::kGroups == 3 ? 32 : S::kCoded && S::kDim <= 128 ? 72 : 56;
+constexpr int kFewRegisters = S::kGroups == 3 ? 32 : !S::kCoded ? 56 : S::kDim <= 128 ? 96 : 72;
 template <typename S>
-constexpr int kManyRegisters = S::kGroups == 3 ? 160 : S::kCoded && S::kDim <= 128 ? 216 : 224;
+constexpr int kManyRegisters = S::kGroups == 3 ? 160 : !S::kCoded ? 224 : S::kDim <= 128 ? 208 : 216;
 
 template <typename S>
 __global__ void __launch_bounds__(S::kThreads, 1) widePrefillKernel(const __grid_constant__ Arguments a) {
@@ -332,6 +349,7 @@ void launch(const PagedAttention& attention, const DeviceTraits& traits, cudaStr
       cache.layers,
       queryTiles<S::kQueries>(attention.batch) * query.heads,
       itemCounter(attention),
+      S::kCoded && query.dtype == DType::kBF16,
       dtypeBytes(attention.out.dtype) == 2 && isChunked(attention.out),
       attention.leastPrefill};
   const int blocks = std::min(a.items, traits.multiprocessors);
@@ -339,20 +357,14 @@ void launch(const PagedAttention& attention, const DeviceTraits& traits, cudaStr
   checkLaunch("widePrefill");
 }
 
-/** Codes leave the warps that bring them registers to hold them. */
-template <DType kType, DType kCode>
-void launchCodeDim(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream) {
-  switch (attention.cache.headDim) {
-    case 64: return launch<Shape<kType, 64, 2, 128, 2, 2, kCode>>(attention, traits, stream);
-    case 128: return launch<Shape<kType, 128, 2, 128, 2, 2, kCode>>(attention, traits, stream);
-    default: return launch<Shape<kType, 256, 2, 80, 2, 1, kCode>>(attention, traits, stream);
-  }
-}
-
+/** Queries of either type meet codes as fp16. Codes leave the warps that bring them registers to hold them. */
 template <DType kCode>
 void launchCodeType(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream) {
-  if (attention.query.dtype == DType::kBF16) launchCodeDim<DType::kBF16, kCode>(attention, traits, stream);
-  else launchCodeDim<DType::kF16, kCode>(attention, traits, stream);
+  switch (attention.cache.headDim) {
+    case 64: return launch<Shape<DType::kF16, 64, 2, 128, 2, 2, kCode>>(attention, traits, stream);
+    case 128: return launch<Shape<DType::kF16, 128, 2, 128, 2, 2, kCode>>(attention, traits, stream);
+    default: return launch<Shape<DType::kF16, 256, 2, 80, 2, 1, kCode>>(attention, traits, stream);
+  }
 }
 
 /** One a translation unit, so that they compile side by side. */

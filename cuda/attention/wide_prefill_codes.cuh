@@ -1,12 +1,17 @@
-// The warps that bring tiles of codes to the Hopper prefill kernel: they read codes, make 16-bit numbers of them, exact
-// ones, and leave them where tensor copies leave those of a cache of floats. A tile of 128 keys of dim 128 is 16 loads a
-// lane and some 600 instructions; on the same multiprocessor its products take some 2900 clocks.
+// The warps that bring tiles of codes to the Hopper prefill kernel: they read codes, make fp16 numbers of them, exact
+// ones, and leave them where tensor copies leave those of a cache of floats. That is an instruction for two codes of
+// e4m3 and five for four of int8; to bf16 it would be nine and eight for four, and these warps would set the pace. What
+// is read next is on its way all the time, across the borders of tiles: it need not wait for an empty slot.
 #pragma once
 
 #include "cuda/attention/wide_prefill_place.cuh"
+#include "cuda/ptx/global_memory.cuh"
 #include "cuda/ptx/shared_memory.cuh"
 
 namespace octavo::cuda::wide {
+
+/** A run of codes of any kind that are 0. */
+alignas(16) __device__ const uint8_t kUnseenRun[16 * 256] = {};
 
 /** Warps 0 and 2 bring keys, with the scales of both, 1 and 3 values: each pair has the rows of a tile in turn. */
 template <typename S>
@@ -19,57 +24,74 @@ class CodeFeed {
         tiles_(plane_ == 0 ? shared.keys : shared.values), full_(plane_ == 0 ? shared.keysFull : shared.valuesFull) {}
 
   __device__ __forceinline__ void load(const PrefillWork& work) {
-    int64_t starts = startOf(work, work.firstTile);
-    for (int tile = work.firstTile; tile < work.endTile; ++tile, slot_.advance(), scales_.advance()) {
-      const int64_t next = tile + 1 < work.endTile ? startOf(work, tile + 1) : kUnseen;
+    const bool bringsScales = plane_ == 0 && a_.layout.hasScales();
+    const uint8_t *now = startOf(work, work.firstTile), *next = startOf(work, work.firstTile + 1);
+    Window window;
+    fetch(window, 0, now, [](int) {});
+    Scales scales[kScales];
+    if (bringsScales) fetchScales(scales, work, work.firstTile);
+    for (int tile = work.firstTile; tile < work.endTile; ++tile, slot_.advance(), scaleSlot_.advance()) {
+      const uint8_t* const later = startOf(work, tile + 2);
       ptx::waitBarrier(full_ + S::kToEmpty + slot_.index * 8, slot_.parity ^ 1);
-      if (plane_ == 0 && a_.layout.hasScales()) loadScales(work, tile);
-      loadTile(starts, work.endKey() - tile * S::kKeys, tiles_ + slot_.index * S::kTileBytes);
+      if (bringsScales) {
+        storeScales(scales);
+        fetchScales(scales, work, tile + 1);
+      }
+      storeTile(window, now, next, tiles_ + slot_.index * S::kTileBytes);
       ptx::fenceForCopies();
       __syncwarp();
       if (threadIdx.x % 32 == 0) ptx::arrive(full_ + slot_.index * 8);
-      starts = next;
+      now = next;
+      next = later;
     }
   }
 
  private:
-  static constexpr int kRun = 16;                      // consecutive keys that always lie in one cache block
-  static constexpr int kChunks = S::kDim / 16;         // of 16 codes in a row
+  using Scales = typename TileScales<S::kKeys>::Pair;
+  static constexpr int kRun = 16;               // consecutive keys that always lie in one cache block
+  static constexpr int kChunks = S::kDim / 16;  // of 16 codes in a row
   static constexpr int kPassRows = 64 / kChunks, kPasses = S::kKeys / kPassRows;
-  static constexpr int kBatch = kPasses % 8 == 0 ? 8 : 4;  // loads of a lane that are under way at once
-  static constexpr int kRuns = S::kKeys / kRun;
-  static constexpr int64_t kUnseen = -1;
-  static_assert(kRuns <= 32 && kRun % kPassRows == 0 && kPasses % kBatch == 0);
+  static constexpr int kWindow = kPasses % 8 == 0 ? 8 : 4;  // loads of a lane that are under way at once
+  static constexpr int kWindowRows = kWindow * kPassRows;
+  static constexpr int kRuns = S::kKeys / kRun, kScales = (S::kKeys + 63) / 64;
+  static_assert(kRuns <= 32 && kRun % kPassRows == 0 && kWindowRows % kRun == 0 && kPasses % kWindow == 0);
 
-  /** Where the lane's run of a tile starts in the cache; kUnseen where nobody sees it. */
-  __device__ __forceinline__ int64_t startOf(const PrefillWork& work, int tile) const {
+  using Window = uint4[kWindow];
+
+  /** Where the lane's run of a tile starts in the cache. Zeros where nobody sees it: its block need not be there. */
+  __device__ __forceinline__ const uint8_t* startOf(const PrefillWork& work, int tile) const {
     const int run = static_cast<int>(threadIdx.x % 32), token = tile * S::kKeys + run * kRun;
-    if (run >= kRuns || token >= work.endKey() || !work.seesBefore(token + kRun, a_.window)) return kUnseen;
-    return work.blockAt(a_.batch, token / a_.blockSize) * a_.layout.blockStride +
+    if (run >= kRuns || token >= work.endKey() || !work.seesBefore(token + kRun, a_.window)) return kUnseenRun;
+    return static_cast<const uint8_t*>(a_.layout.data) +
+           work.blockAt(a_.batch, token / a_.blockSize) * a_.layout.blockStride +
            (plane_ == 0 ? a_.layout.keyStart : a_.layout.valueStart) + work.head / a_.groupSize * a_.layout.headStride +
            static_cast<int64_t>(token % a_.blockSize) * S::kDim;
   }
-  __device__ __forceinline__ void loadScales(const PrefillWork& work, int tile) const {
-    for (int at = lane_; at < S::kKeys; at += 64) {
-      shared_.scales[scales_.index].load(a_.layout, a_.batch, work, tile, at, a_.window, a_.groupSize);
+
+  /** Starts the loads of a window from row `first` on, each when `take` has used what the window had. */
+  template <typename Take>
+  __device__ __forceinline__ void fetch(Window& window, int first, const uint8_t* starts, const Take& take) const {
+    constexpr int kRunPasses = kRun / kPassRows;
+    const uint8_t* run = nullptr;
+#pragma unroll
+    for (int i = 0; i < kWindow; ++i) {
+      if (i % kRunPasses == 0) {
+        run = reinterpret_cast<const uint8_t*>(__shfl_sync(
+            0xffffffffu, reinterpret_cast<unsigned long long>(starts), first / kRun + i / kRunPasses));
+      }
+      take(i);
+      __syncwarp();  // else the compiler loads first, elsewhere, and waits for what came to move it
+      window[i] = ptx::loadChunk(run + (i % kRunPasses * kPassRows + row_) * S::kDim + chunk_ * 16);
     }
   }
-  /** Zeros where there is no key, or none that anybody sees. */
-  __device__ __forceinline__ void loadTile(int64_t starts, int rows, uint32_t to) const {
-    const uint8_t* const cache = static_cast<const uint8_t*>(a_.layout.data) + chunk_ * 16;
+  /** Leaves a tile's numbers at `to`, and fetches what comes a window later, of this tile or of the next. */
+  __device__ __forceinline__ void storeTile(Window& window, const uint8_t* now, const uint8_t* next,
+                                            uint32_t to) const {
 #pragma unroll 1
-    for (int first = 0; first < kPasses; first += kBatch) {
-      uint4 codes[kBatch];
-#pragma unroll
-      for (int i = 0; i < kBatch; ++i) {
-        const int row = (first + i) * kPassRows + row_;
-        const int64_t start = __shfl_sync(0xffffffffu, starts, (first + i) * kPassRows / kRun);
-        codes[i] = make_uint4(0, 0, 0, 0);
-        if (start == kUnseen || row >= rows) continue;
-        codes[i] = *reinterpret_cast<const uint4*>(cache + start + static_cast<int64_t>(row % kRun) * S::kDim);
-      }
-#pragma unroll
-      for (int i = 0; i < kBatch; ++i) storeCodes(to, (first + i) * kPassRows + row_, codes[i]);
+    for (int first = 0; first < S::kKeys; first += kWindowRows) {
+      const bool isLast = first + kWindowRows == S::kKeys;
+      fetch(window, isLast ? 0 : first + kWindowRows, isLast ? next : now,
+            [&](int i) { storeCodes(to, first + i * kPassRows + row_, window[i]); });
     }
   }
   /** 16 codes of a row: two chunks of a slab's row of 128 bytes, XOR-swizzled by the row. */
@@ -86,12 +108,27 @@ class CodeFeed {
     }
   }
 
+  __device__ __forceinline__ void fetchScales(Scales (&scales)[kScales], const PrefillWork& work, int tile) const {
+#pragma unroll
+    for (int i = 0; i < kScales; ++i) {
+      if (lane_ + 64 * i >= S::kKeys) continue;
+      scales[i] = TileScales<S::kKeys>::pairAt(a_.layout, a_.batch, work, tile, lane_ + 64 * i, a_.window,
+                                               a_.groupSize);
+    }
+  }
+  __device__ __forceinline__ void storeScales(const Scales (&scales)[kScales]) const {
+#pragma unroll
+    for (int i = 0; i < kScales; ++i) {
+      if (lane_ + 64 * i < S::kKeys) shared_.scales[scaleSlot_.index].store(lane_ + 64 * i, scales[i]);
+    }
+  }
+
   const Arguments& a_;
   const Shared<S>& shared_;
   int plane_, lane_, chunk_, row_;
   uint32_t tiles_, full_;
   Slot<S::kStages> slot_;
-  Slot<S::kStages + 1> scales_;
+  Slot<S::kStages + 1> scaleSlot_;
 };
 
 }  // namespace octavo::cuda::wide

@@ -27,11 +27,12 @@ struct Arguments {
   int32_t layer, layers;
   int32_t items;      // tiles of queries · heads
   uint32_t* begun;    // items that blocks took after their first, 0 between launches; null: they are dealt in advance
+  bool castsQueries;  // bf16, for codes; see wide_prefill_query.cuh
   bool storesPairs;   // the output is of 16 bits and aligned
   int32_t leastQueries;  // of a sequence
 };
 
-/** kGroups warpgroups multiply, on tiles of kKeys keys, kStages of them (and of values) in shared memory. */
+/** kGroups warpgroups multiply numbers of kType, on tiles of kKeys keys, kStages of them (and of values) in shared memory. */
 template <DType kType_, int kDim_, int kGroups_, int kKeys_, int kStages_, int kQueryStages_,
           DType kCode_ = DType::kF32>
 struct Shape {
