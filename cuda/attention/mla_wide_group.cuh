@@ -139,7 +139,8 @@ class Group {
   __device__ __forceinline__ void moveTo(State& state, const float (&most)[2], float (&factors)[2]) const {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      factors[r] = ptx::exp2Approximate(state.scales.maximum[r] * a_.scaleLog2 - baseOf(most[r]));
+      const float before = state.scales.maximum[r];
+      factors[r] = before == most[r] ? 1.0f : ptx::exp2Approximate(before * a_.scaleLog2 - baseOf(most[r]));
       state.scales.maximum[r] = most[r];
       state.scales.sum[r] *= factors[r];
     }

@@ -15,13 +15,11 @@ namespace octavo::cuda {
  */
 template <int kKeys>
 struct TileScales {
-  /** Of 2^log, for the sums; a tile of the widest heads has no room for them. */
-  static constexpr bool kKeepsInverses = kKeys != 80;
-  static constexpr int kBytes = (kKeepsInverses ? 3 : 2) * kKeys * static_cast<int>(sizeof(float));
+  static constexpr int kBytes = 3 * kKeys * static_cast<int>(sizeof(float));
   static constexpr float kLeastScale = 0x1p-64f;  // where it is less all values are as good as 0
   /** So much is added to all logarithms: scores of which all are negative would rebase at every tile (see rises). */
   static constexpr float kLift = 16, kDrop = 0x1p-16f;
-  float key[kKeys], log[kKeys], inverse[kKeepsInverses ? kKeys : 1];
+  float key[kKeys], log[kKeys], inverse[kKeys];  // inverse: of 2^log, for the sums
 
   /** Of a key: what its scores and its values are multiplied by. */
   struct Pair {
@@ -42,7 +40,7 @@ struct TileScales {
   __device__ __forceinline__ void store(int at, const Pair& pair) {
     key[at] = pair.ofKey;
     log[at] = ptx::log2Approximate(pair.ofValue < kLeastScale ? kLeastScale : pair.ofValue) + kLift;
-    if constexpr (kKeepsInverses) inverse[at] = ptx::exp2Approximate(-log[at]);
+    inverse[at] = ptx::exp2Approximate(-log[at]);
   }
   __device__ __forceinline__ void load(const CacheLayout& cache, const AttentionBatch& batch, const PrefillWork& work,
                                        int tile, int at, int window, int groupSize) {
@@ -75,7 +73,7 @@ struct TileScales {
   __device__ __forceinline__ void weigh(Softmax& softmax, float (&scores)[kCount], const Scale& scaleLog2) const {
 #pragma unroll
     for (int i = 0; i < kCount; i += 4) {
-      const float2 inverses = inversesOf(i);
+      const float2 inverses = pairOf(inverse, i);
 #pragma unroll
       for (int r = 0; r < 4; ++r) {
         scores[i + r] = ptx::exp2Approximate(fmaf(scores[i + r], scaleOf(scaleLog2, r / 2), -softmax.base[r / 2]));
@@ -85,11 +83,6 @@ struct TileScales {
   }
 
  private:
-  __device__ __forceinline__ float2 inversesOf(int i) const {
-    if constexpr (kKeepsInverses) return pairOf(inverse, i);
-    const float2 logs = pairOf(log, i);
-    return make_float2(ptx::exp2Approximate(-logs.x), ptx::exp2Approximate(-logs.y));
-  }
   /** Of the columns of values i and i + 1 of the lane. */
   static __device__ __forceinline__ float2 pairOf(const float* of, int i) {
     return *reinterpret_cast<const float2*>(of + i / 4 * 8 + threadIdx.x % 4 * 2);

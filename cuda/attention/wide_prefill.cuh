@@ -287,9 +287,9 @@ class Consumer {
 
 /** Registers of a thread that brings tiles, and of one that multiplies. */
 template <typename S>
-constexpr int kFewRegisters = S::kGroups == 3 ? 32 : !S::kCoded ? 56 : S::kDim <= 128 ? 96 : 72;
+constexpr int kFewRegisters = S::kGroups == 3 ? 32 : S::kCoded ? 72 : 56;
 template <typename S>
-constexpr int kManyRegisters = S::kGroups == 3 ? 160 : !S::kCoded ? 224 : S::kDim <= 128 ? 208 : 216;
+constexpr int kManyRegisters = S::kGroups == 3 ? 160 : S::kCoded ? 216 : 224;
 
 template <typename S>
 __global__ void __launch_bounds__(S::kThreads, 1) widePrefillKernel(const __grid_constant__ Arguments a) {
@@ -363,7 +363,7 @@ void launchCodeType(const PagedAttention& attention, const DeviceTraits& traits,
   switch (attention.cache.headDim) {
     case 64: return launch<Shape<DType::kF16, 64, 2, 128, 2, 2, kCode>>(attention, traits, stream);
     case 128: return launch<Shape<DType::kF16, 128, 2, 128, 2, 2, kCode>>(attention, traits, stream);
-    default: return launch<Shape<DType::kF16, 256, 2, 80, 2, 1, kCode>>(attention, traits, stream);
+    default: return launch<Shape<DType::kF16, 256, 2, 64, 2, 1, kCode>>(attention, traits, stream);
   }
 }
 
