@@ -92,10 +92,6 @@ class Feed {
         neighbour_(static_cast<int>(blockIdx.x) % a.abreast) {}
 
   __device__ __forceinline__ void run(Segment<Shape> segment, int lineEnd) {
-#ifdef STAGGER
-    const long long begin = clock64();
-    while (clock64() - begin < static_cast<long long>(blockIdx.x / a_.abreast % 4) * STAGGER) {}
-#endif
     for (; !segment.isEmpty(); advance(a_, segment, lineEnd)) {
       if (segment.exists()) loadQuery(segment);
       else if (a_.sharers == 1) continue;

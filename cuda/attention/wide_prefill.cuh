@@ -6,14 +6,17 @@
 // values while it turns scores to weights, and warpgroups issue their products in turns. Weights are rounded to 16 bits
 // for the second product, their sum is not. Tiles are cut at multiples of their size from key 0 and taken in ascending
 // order: a row's result depends on its position and keys alone. Blocks take items, longest first, as they come to them.
-// Codes of a cache become 16-bit numbers on their way to shared memory (wide_prefill_codes.cuh).
+// Codes of a cache become fp16 on their way to shared memory (wide_prefill_codes.cuh); queries of bf16 follow them
+// (wide_prefill_query.cuh).
 //
 // Measured on an H200, bf16, causal half counted, blocks of 32, 2026-11-30, TFLOP/s (mma.sync of prefill.cu beside it):
 // 8192 tokens, 64 query and 8 KV heads of 128 648 (305), with blocks of 16 586; 32 and 32 heads 619 (276); 32768 tokens
 // 624 (330); the last 2048 of 34816 540; 1024 tokens of 32 and 8 heads 25.2 µs (55.5); 16384 tokens of dim 64 504
 // (257), of 32 and 8 heads of 256 631 (274). The long ones run at the card's power limit, 1.45 GHz and below, with the
 // tensor cores at work 79 % of the time (dim 256: 86 %, 64: 57 %). 168 registers at the launch (dim 64: 128), then 224
-// and 56 (160 and 32); of dim 64 those that bring tiles spill 8 bytes, none else.
+// and 56 (160 and 32; of codes 216 and 72); of dim 64 those that bring tiles spill 8 bytes, of codes 8 and, of dim 256,
+// some 64. Of 8192 tokens, 64 and 8 heads of 128, 2026-12-01: e4m3 468, int8 with a scale a token 345; while codes became
+// bf16, and came when they were needed, 268 and 216.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // The warps that bring tiles of codes to the Hopper prefill kernel: they read codes, make fp16 numbers of them, exact
-// ones, and leave them where tensor copies leave those of a cache of floats. That is an instruction for two codes of
-// e4m3 and five for four of int8; to bf16 it would be nine and eight for four, and these warps would set the pace. The
-// next codes of a lane are under way to shared memory all the time, across the borders of tiles: in registers the
-// compiler would wait for them at the end of a loop.
+// ones, and leave them where tensor copies leave those of a cache of floats. For four codes that is three instructions
+// of e4m3 and five of int8; to bf16 it would be nine and eight, and these warps would set the pace. The next codes of a
+// lane are under way to shared memory all the time, across the borders of tiles: in registers the compiler moves them at
+// the end of a loop, and so waits for them.
 #pragma once
 
 #include "cuda/attention/wide_prefill_place.cuh"

@@ -32,7 +32,9 @@ struct Arguments {
   int32_t leastQueries;  // of a sequence
 };
 
-/** kGroups warpgroups multiply numbers of kType, on tiles of kKeys keys, kStages of them (and of values) in shared memory. */
+/**
+ * kGroups warpgroups multiply numbers of kType, on tiles of kKeys keys, kStages of them (and of values) in shared memory.
+ */
 template <DType kType_, int kDim_, int kGroups_, int kKeys_, int kStages_, int kQueryStages_,
           DType kCode_ = DType::kF32>
 struct Shape {
@@ -51,7 +53,8 @@ struct Shape {
   /** Codes on their way to the warps that make numbers of them: the next chunks of 16 bytes of each thread. */
   static constexpr int kAhead = kCoded ? 8 : 0, kAheadBytes = kAhead * 128 * 16;
   static constexpr int kTableBytes = kScaleStages * TileScales<kKeys>::kBytes + kBarriers * 8 + 32;
-  static constexpr int kBytes = 1024 + kQueryStages * kQueryBytes + 2 * kStages * kTileBytes + kAheadBytes + kTableBytes;
+  static constexpr int kTilesBytes = kQueryStages * kQueryBytes + 2 * kStages * kTileBytes;
+  static constexpr int kBytes = 1024 + kTilesBytes + kAheadBytes + kTableBytes;
   static_assert(kBytes <= 227 << 10);
 };
 

@@ -3,10 +3,8 @@
 // row's largest element, and by 2^-25 of it at most.
 #pragma once
 
-#include <algorithm>
-
-#include "cuda/attention/wide_prefill_place.cuh"
 #include "cuda/attention/prefill_softmax.cuh"
+#include "cuda/attention/wide_prefill_place.cuh"
 #include "cuda/ptx/shared_memory.cuh"
 #include "cuda/ptx/warp_mma.cuh"
 
