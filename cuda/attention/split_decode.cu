@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdlib>
 
 #include "cuda/attention/batch_bounds.h"
 #include "cuda/attention/split_launch.cuh"
@@ -94,9 +93,6 @@ void launchSplitDecode(const PagedAttention& attention, const DeviceTraits& trai
                      layout.capacity,
                      attention.layer,
                      attention.cache.layers * 2};
-  if (const char* e = std::getenv("TAIL")) a.tailHalves = std::atoi(e);
-  if (const char* e = std::getenv("TAILSHIFT")) a.tailShift = std::atoi(e);
-  if (const char* e = std::getenv("UNITSEACH")) a.unitsEach = std::atoi(e);
   // Where no sequence has more than one token the kernels take its number for that token's: unless some have none.
   if (batch.tokens != batch.sequences) a.batch.maxQueryLength = std::max(batch.maxQueryLength, 2);
   // Where the lengths are not known here a launch may find nothing to do: its blocks return at once.

@@ -5,9 +5,8 @@
 // quads a *group*. What a chunk is depends on the item's own length alone; chunks are folded into quads, these into
 // groups and these into the item, in order, whoever made them. So a result does not depend on the batch, on the number
 // of blocks, or on who arrived last. A *unit* is what a block takes at a time: a chunk, a quad or a whole item, by the
-// size of the batch; where it is quads, the last sequences are dealt by chunks, for what a block still has to do when the
-// others have nothing left is half a unit on average. The first units go to the blocks in turn, every other one to the
-// block that asks first: multiprocessors read at different speeds.
+// size of the batch. The first units go to the blocks in turn, every other one to the block that asks first:
+// multiprocessors read at different speeds.
 #pragma once
 
 #include "cuda/attention/attention.h"
@@ -22,8 +21,6 @@ constexpr int kGroup = 16;        // chunks
 constexpr int kMostTokens = 8;    // query tokens of a sequence that decodes
 constexpr int kWhole = 1 << 30;   // chunks in a unit that is a whole item
 constexpr int kUnitsEach = 2;     // chunks are units of their own as long as there are no more of them a block
-constexpr int kTailHalves = 3;    // half quads that a block takes of the last sequences, dealt by chunks
-constexpr int kTailShift = 4;     // where their chunks are long enough to be dealt in their time: log2 of their slices
 constexpr int kNearSequences = 512;  // whose lengths a block keeps at hand
 
 struct Arguments {
@@ -45,13 +42,15 @@ struct Arguments {
   int32_t capacity;
   int32_t layer;
   int32_t planes;      // of keys or values in a block: 2 · layers
-  int32_t tailHalves = 3, tailShift = 4, unitsEach = 2;  // EXPERIMENT
 };
 
-/** log2 of a chunk's slices: short contexts are cut finely, so that one fills the card; long ones into 256. */
-__device__ __forceinline__ int chunkShift(int slices) {
-  if (slices <= 256) return slices <= 128 ? 3 : 4;
-  return max(5, 24 - __clz(slices - 1));
+/**
+ * log2 of a chunk's slices: short contexts are cut finely, so that one fills the card; long ones into 256. Of codes twice
+ * as many slices are as many bytes, and states for finishers to fold are fewer.
+ */
+__device__ __forceinline__ int chunkShift(const Arguments& a, int slices) {
+  if (slices <= 128) return 3;
+  return (slices <= 256 ? 4 : max(5, 24 - __clz(slices - 1))) + (isCode(a.cache.dtype) ? 1 : 0);
 }
 
 __device__ __forceinline__ int ceilDivide(int value, int divisor) { return (value + divisor - 1) / divisor; }
@@ -86,8 +85,8 @@ struct Keys {
 __device__ __forceinline__ int itemsOf(const Arguments& a) { return a.cache.kvHeads * a.shares; }
 
 /** Units of an item of so many slices. */
-__device__ __forceinline__ int unitsOf(int slices, int unitChunks) {
-  const int shift = chunkShift(slices), chunks = (slices + (1 << shift) - 1) >> shift;
+__device__ __forceinline__ int unitsOf(const Arguments& a, int slices, int unitChunks) {
+  const int shift = chunkShift(a, slices), chunks = (slices + (1 << shift) - 1) >> shift;
   return unitChunks == 1 ? chunks : unitChunks == kQuad ? ceilDivide(chunks, kQuad) : min(chunks, 1);
 }
 
@@ -147,8 +146,8 @@ class Deal {
       const Stand stand(a, sequence);
       if (sequence < kNearSequences) near[sequence] = stand;
       const int slices = Keys<kFew>(a, stand).slices;
-      chunks += unitsOf(slices, 1);
-      quads += unitsOf(slices, kQuad);
+      chunks += unitsOf(a, slices, 1);
+      quads += unitsOf(a, slices, kQuad);
       whole += slices > 0;
     }
     __syncwarp();
@@ -156,13 +155,11 @@ class Deal {
     const int allQuads = items * __shfl_sync(0xffffffffu, quads = scanOverWarp(quads), 31);
     const int allItems = items * __shfl_sync(0xffffffffu, whole = scanOverWarp(whole), 31);
     const int blocks = static_cast<int>(gridDim.x);
-    const bool byChunk = allChunks <= min(a.capacity, a.unitsEach * blocks);
+    const bool byChunk = allChunks <= min(a.capacity, kUnitsEach * blocks);
     const bool byQuad = allQuads <= a.capacity;
     unitChunks_ = byChunk ? 1 : byQuad ? kQuad : kWhole;
     units_ = byChunk ? allChunks : byQuad ? allQuads : allItems;
     through_ = items * (byChunk ? chunks : byQuad ? quads : whole);
-    tail_ = a.batch.sequences;
-    if (byQuad && !byChunk) cutTail(quads, allQuads / items - ceilDivide(a.tailHalves * blocks, 2 * items));
   }
 
   __device__ __forceinline__ int units() const { return units_; }
@@ -174,7 +171,7 @@ class Deal {
     int before = __shfl_sync(0xffffffffu, through_, max(0, from - 1));
     if (from == 0) before = 0;
     while (perLane_ > 1) {
-      int mine = sequence + lane < a_.batch.sequences ? unitsIn(sequence + lane) : 0;
+      int mine = sequence + lane < a_.batch.sequences ? unitsOf(a_, keysOf(sequence + lane).slices, unitChunks_) : 0;
       int through = before + scanOverWarp(mine) * itemsOf(a_);
       unsigned past = __ballot_sync(0xffffffffu, through > number);
       if (past != 0) {
@@ -190,37 +187,6 @@ class Deal {
   }
 
  private:
-  /** Chunks in a unit of the sequence. */
-  __device__ __forceinline__ int unitChunks(int sequence) const { return sequence >= tail_ ? 1 : unitChunks_; }
-  /** Units of one item of the sequence. */
-  __device__ __forceinline__ int unitsIn(int sequence) const {
-    return unitsOf(keysOf(sequence).slices, unitChunks(sequence));
-  }
-
-  /** Sequences that begin at quad `first` or later are dealt by chunks. `quads`: up to this lane's last sequence. */
-  __device__ __forceinline__ void cutTail(int quads, int first) {
-    const int from = static_cast<int>(threadIdx.x % 32) * perLane_, end = min(from + perLane_, a_.batch.sequences);
-    int before = __shfl_up_sync(0xffffffffu, quads, 1), tail = a_.batch.sequences;
-    if (from == 0) before = 0;
-    for (int sequence = from; sequence < end && tail == a_.batch.sequences; ++sequence) {
-      if (before >= first && chunkShift(keysOf(sequence).slices) >= a_.tailShift) tail = sequence;
-      before += unitsIn(sequence);
-    }
-#pragma unroll
-    for (int offset = 16; offset > 0; offset >>= 1) tail = min(tail, __shfl_xor_sync(0xffffffffu, tail, offset));
-    tail_ = tail;
-    int units = 0;
-    for (int sequence = from; sequence < end; ++sequence) units += unitsIn(sequence);
-    units = scanOverWarp(units) * itemsOf(a_);
-    const int all = __shfl_sync(0xffffffffu, units, 31);
-    if (all > a_.capacity) {
-      tail_ = a_.batch.sequences;
-      return;
-    }
-    units_ = all;
-    through_ = units;
-  }
-
   __device__ __forceinline__ Keys<kFew> keysOf(int sequence) const {
     return {a_, sequence < kNearSequences ? near_[sequence] : Stand(a_, sequence)};
   }
@@ -229,12 +195,12 @@ class Deal {
     const int items = itemsOf(a_), index = inSequence / items, item = inSequence - index * items;
     const int kvHead = a_.shares == 1 ? item : item / a_.shares, share = (item - kvHead * a_.shares) * a_.headShare;
     Unit unit;
-    const int shift = chunkShift(keys.slices), together = unitChunks(sequence);
+    const int shift = chunkShift(a_, keys.slices);
     unit.chunk = 1 << shift;
     unit.chunks = (keys.slices + unit.chunk - 1) >> shift;
-    unit.isWhole = together == kWhole;
-    unit.firstChunk = unit.isWhole ? 0 : index * together;
-    unit.endChunk = unit.isWhole ? unit.chunks : min(unit.chunks, unit.firstChunk + together);
+    unit.isWhole = unitChunks_ == kWhole;
+    unit.firstChunk = unit.isWhole ? 0 : index * unitChunks_;
+    unit.endChunk = unit.isWhole ? unit.chunks : min(unit.chunks, unit.firstChunk + unitChunks_);
     unit.slices = keys.slices;
     unit.firstKey = keys.firstSlice * kSliceKeys;
     unit.first = keys.first;
@@ -249,7 +215,7 @@ class Deal {
     unit.index = index;
     unit.slot = number - index * items;
     unit.step = items;
-    unit.pieces = together == 1 ? unit.chunks : unit.isWhole ? 1 : ceilDivide(unit.chunks, kQuad);
+    unit.pieces = unitChunks_ == 1 ? unit.chunks : unit.isWhole ? 1 : ceilDivide(unit.chunks, kQuad);
     unit.counter = sequence * items + item;
     return unit;
   }
@@ -258,7 +224,6 @@ class Deal {
   Stand* const near_;
   const int perLane_;
   int unitChunks_, units_;
-  int tail_;     // the first sequence that is dealt by chunks although others are not
   int through_;  // units of the sequences up to this lane's last
 };
 
