@@ -15,7 +15,7 @@ constexpr int32_t kCpuBatchTokens = 256;
 constexpr int32_t kCudaBatchTokens = 8192;
 // Where the caller does not say: whether a step is planned while one runs, and whether decodes are replayed.
 constexpr bool kCpuOverlap = false, kCpuGraphs = false;
-constexpr bool kCudaOverlap = false, kCudaGraphs = false;
+constexpr bool kCudaOverlap = true, kCudaGraphs = true;
 constexpr size_t kStagingBytes = 16 * kMiB;
 
 void requireOption(const char* name, int64_t value, int64_t low, int64_t high) {

@@ -6,7 +6,8 @@ namespace octavo {
 
 namespace {
 
-constexpr double kSlower = 2;   // than decodes alone
+constexpr double kSlower = 1.8; // than decodes alone
+constexpr int64_t kFew = 4;     // decodes for each that waits: with more the prompts are paced
 constexpr double kSure = 0.9;   // of the time there is: what a raise may foresee
 constexpr int64_t kMemory = 8;  // steps that the mean remembers
 constexpr int32_t kGrain = 8;   // of the tokens, in one raise
@@ -18,8 +19,7 @@ PromptPace::PromptPace(int32_t leastTokens, int32_t mostTokens)
 
 int32_t PromptPace::tokens(int64_t decoding, int64_t waiting) const {
   if (!isKnown_ || mixed_ >= kStaleSteps) return 0;
-  const int64_t share = std::max<int64_t>(1, waiting / std::max<int64_t>(1, decoding));
-  return static_cast<int32_t>(std::min<int64_t>(most_, tokens_ * share));
+  return waiting * kFew >= decoding ? most_ : tokens_;
 }
 
 void PromptPace::stepped(int32_t prompts, int64_t nanoseconds) {

@@ -6,10 +6,10 @@
 namespace octavo {
 
 /**
- * A step that computes prompts too may take twice as long as one of decodes alone: so nobody's tokens come at less than
- * half their pace because somebody else sends a long text, and the prompts cost little, as decodes wait for memory and
- * prompts for products. Where more prompts wait than there are decodes they get more, in that proportion: the many are
- * not kept waiting for the few.
+ * A step that computes prompts too may take 1.8 times as long as one of decodes alone: so nobody's tokens come at much
+ * less than half their pace because somebody else sends a long text, and the prompts cost little, as decodes wait for
+ * memory and prompts for products. Where a prompt waits for every four decodes or fewer there is no such limit: a burst
+ * is over sooner for all, and the many are not kept waiting for the few.
  *
  * What decodes alone take is a running mean (each new step counts 1/8). It is measured when it is not known, and anew
  * when 64 steps in a row had prompts: that step has none. A step that took longer than it might lowers the tokens at

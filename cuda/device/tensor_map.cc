@@ -41,13 +41,14 @@ CUtensorMapDataType typeOf(DType dtype) {
 template <size_t kRank>
 CUtensorMap encode(const Tensor<kRank>& tensor) {
   static const PFN_cuTensorMapEncodeTiled_v12000 encoder = findEncoder();
-  CUtensorMap map;
+  // Not what is returned itself: where a caller assigns that, g++ 12 puts it on 32 bytes, and the driver asks for 64.
+  struct { CUtensorMap map; } made;
   cuuint32_t steps[kRank];
   std::fill(steps, steps + kRank, 1u);
-  const CUresult result = encoder(&map, tensor.type, kRank, tensor.data, tensor.dimensions, tensor.strides, tensor.box,
-                                  steps, CU_TENSOR_MAP_INTERLEAVE_NONE, tensor.swizzle,
+  const CUresult result = encoder(&made.map, tensor.type, kRank, tensor.data, tensor.dimensions, tensor.strides,
+                                  tensor.box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, tensor.swizzle,
                                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (result == CUDA_SUCCESS) return map;
+  if (result == CUDA_SUCCESS) return made.map;
   std::string shape;
   for (cuuint64_t size : tensor.dimensions) shape = std::to_string(size) + (shape.empty() ? "" : " × ") + shape;
   throw Error(ErrorCode::kDeviceFailed, "the driver refused to describe a tensor of " + shape + ", rows " +

@@ -59,7 +59,7 @@ __device__ __forceinline__ void normHead(Head& head, const Heads& from, int64_t 
   float squares = 0;
   for (int i = static_cast<int>(threadIdx.x % 32); i < from.dim; i += 32) {
     const float value = loadFloat(from.data, from.dtype, start + i);
-    squares += value * value;
+    squares = __fmaf_rn(value, value, squares);
   }
   const float factor = 1.0f / sqrtf(warpSum(squares) / static_cast<float>(from.dim) + epsilon);
   const int half = from.dim / 2;

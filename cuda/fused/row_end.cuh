@@ -58,7 +58,7 @@ class TileEnd {
   __device__ __forceinline__ int64_t place() const { return row_ * a_.out.stride + column_; }
 
   __device__ __forceinline__ float scaleOf(int64_t row) const {
-    return loadFloat(a_.scales, a_.scaleType, row / a_.groupRows);
+    return loadFloat(a_.scales, a_.scaleType, static_cast<uint32_t>(row) / static_cast<uint32_t>(a_.groupRows));
   }
 
   /** Row `of` of the tile's sets: register 2 · (of / 8) + row % 2 of lane 4 · (of % 8) + row / 2 of every warp. */

@@ -34,6 +34,25 @@ __device__ __forceinline__ void bringTiles(const Arguments& a, uint32_t base) {
   }
 }
 
+/** A warp's share of the next kSlots slots, of which the first is piece `piece` of a tile. */
+template <int kSlots, typename Weights>
+__device__ __forceinline__ void multiplySlots(Weights& weights, Sums& sums, Cursor& from, int piece) {
+  weights.template prepare<kSlots>(piece);
+  uint32_t slots[kSlots], empty[kSlots];
+#pragma unroll
+  for (int i = 0; i < kSlots; ++i) {
+    ptx::waitBarrier(from.full(), from.phase);
+    slots[i] = from.address();
+    empty[i] = from.empty();
+    from.advance();
+  }
+  weights.multiply(sums, slots);
+  __syncwarp();
+  if (threadIdx.x % 32 != 0) return;
+#pragma unroll
+  for (int i = 0; i < kSlots; ++i) ptx::arrive(empty[i]);
+}
+
 template <typename Weights>
 __device__ __forceinline__ void multiplyTiles(const Arguments& a, uint8_t* shared, uint32_t base) {
   Weights weights(a, shared);
@@ -44,13 +63,13 @@ __device__ __forceinline__ void multiplyTiles(const Arguments& a, uint8_t* share
     end.begin(tile);
     weights.beginTile(tile);
     Sums sums;
-    for (int piece = 0; piece < a.pieces; ++piece) {
-      weights.prepare(piece);
-      ptx::waitBarrier(from.full(), from.phase);
-      weights.multiply(sums, from.address());
-      __syncwarp();
-      if (threadIdx.x % 32 == 0) ptx::arrive(from.empty());
-      from.advance();
+    constexpr int kTogether = Weights::kTogether;
+    int piece = 0;
+#pragma unroll 1
+    for (; piece + kTogether <= a.pieces; piece += kTogether) multiplySlots<kTogether>(weights, sums, from, piece);
+    if constexpr (kTogether > 1) {
+#pragma unroll 1
+      for (; piece < a.pieces; ++piece) multiplySlots<1>(weights, sums, from, piece);
     }
     end.template leave<Weights::kSeparates>(sums, turn);
     meetWorkers();

@@ -20,6 +20,12 @@ Places placesOf(const Matrix& x, const QuantizedMatrix& weight) {
   return places;
 }
 
+template <DType kType>
+void launchType(const Arguments& a, bool hasGroups, const DeviceTraits& traits, cudaStream_t stream) {
+  if (hasGroups) launch<CodeRows<kType, true>>(a, traits, stream);
+  else launch<CodeRows<kType, false>>(a, traits, stream);
+}
+
 }  // namespace
 
 bool canMultiplyE4m3(const FusedLinear& fused, const QuantizedMatrix& weight, const DeviceTraits& traits) {
@@ -39,8 +45,8 @@ void launchE4m3(const FusedLinear& fused, const QuantizedMatrix& weight, const V
   a.groupRows = weight.groupRows;
   a.activations = weight.activations;
   a.hasRowScales = !hasGroups(weight);
-  if (hasGroups(weight)) launch<CodeRows<true>>(a, traits, stream);
-  else launch<CodeRows<false>>(a, traits, stream);
+  if (fused.x.dtype == DType::kBF16) launchType<DType::kBF16>(a, hasGroups(weight), traits, stream);
+  else launchType<DType::kF16>(a, hasGroups(weight), traits, stream);
 }
 
 }  // namespace octavo::cuda::rows

@@ -1,7 +1,8 @@
 // What a slot of the ring holds of a weight of numbers, and how a warp multiplies its share of it.
 //
 // A form of weight has: Input, which brings x; bring, which asks for a slot; prepare, which a warp calls before it waits for
-// a slot, and multiply, which it calls then.
+// slots, and multiply, which it calls then. It takes kTogether slots at once, so that its waits for shared memory and for
+// products overlap: one at a time a slot of e4m3 took 200 ns, and memory brings one every 240.
 #pragma once
 
 #include "cuda/fused/row_input.cuh"
@@ -62,6 +63,7 @@ template <DType kType>
 class DenseRows {
  public:
   using Input = InputRows<kType>;
+  static constexpr int kTogether = 2;
   static constexpr bool kSeparates = false;  // both sets of sums belong to the same outputs
 
   __device__ __forceinline__ static void bring(const Arguments& a, const Cursor& to, int tile, int piece,
@@ -74,23 +76,34 @@ class DenseRows {
 
   __device__ __forceinline__ void beginTile(int) {}
 
+  template <int kSlots>
   __device__ __forceinline__ void prepare(int piece) {
-    x_ = inputOf(input_, piece * kWarps + static_cast<int>(threadIdx.x) / 32, rows_);
+#pragma unroll
+    for (int i = 0; i < kSlots; ++i) {
+      x_[i] = inputOf(input_, (piece + i) * kWarps + static_cast<int>(threadIdx.x) / 32, rows_);
+    }
   }
 
-  __device__ __forceinline__ void multiply(Sums& sums, uint32_t slot) const {
-    uint32_t left[4];
-    slab_.load(left, slot, 0);
-    ptx::multiplyAdd<kType>(sums.even, left, x_.x, x_.y);
-    slab_.load(left, slot, 1);
-    ptx::multiplyAdd<kType>(sums.odd, left, x_.z, x_.w);
+  template <int kSlots>
+  __device__ __forceinline__ void multiply(Sums& sums, const uint32_t (&slots)[kSlots]) const {
+    uint32_t left[kSlots][2][4];
+#pragma unroll
+    for (int i = 0; i < kSlots; ++i) {
+      slab_.load(left[i][0], slots[i], 0);
+      slab_.load(left[i][1], slots[i], 1);
+    }
+#pragma unroll
+    for (int i = 0; i < kSlots; ++i) {
+      ptx::multiplyAdd<kType>(sums.even, left[i][0], x_[i].x, x_[i].y);
+      ptx::multiplyAdd<kType>(sums.odd, left[i][1], x_[i].z, x_[i].w);
+    }
   }
 
  private:
   SlabRow slab_;
   const uint4* input_;
   int rows_;
-  uint4 x_;
+  uint4 x_[kTogether];
 };
 
 }  // namespace octavo::cuda::rows

@@ -29,7 +29,8 @@ constexpr double kStepClocks = 24;
 constexpr double kTileClocks = 600;        // its first products and its stores
 constexpr double kFoldClocks = 1500;       // where two blocks divide K: until their sums have met
 constexpr double kHidden = 0.25;           // of the lesser of memory and multiprocessors: they disturb each other
-constexpr double kLockstep = 1.15;         // at each step blocks of a cluster wait for the slower of them
+constexpr double kLockstep = 1.05;         // at each step blocks of a cluster wait for the slower of them
+constexpr double kDivided = 1.15;          // what it took over what was foreseen, beside plans that do not divide K
 constexpr int64_t kLeastDivided = 2048;    // of K
 constexpr int64_t kMostFittedRows = 256;   // more keep the tensor cores busy: the wide kernel's larger tiles
 
@@ -61,7 +62,7 @@ double hopperClocks(const LinearShape& of, const LinearTile& plan, const DeviceT
   const double rate = std::min(rates.memory * traits.multiprocessors, resident * underWay / kMemoryLatency);
   const double memory = static_cast<double>(of.columns) * static_cast<double>(of.depth) * 2 / rate;
   const double clocks = std::max(work, memory) + kHidden * std::min(work, memory);
-  return clocks * (sharesX || sharesWeight ? kLockstep : parts > 1 ? kDivision : 1);
+  return clocks * (sharesX || sharesWeight ? kLockstep : parts > 1 ? kDivided : 1);
 }
 
 template <typename Take>

@@ -6,6 +6,48 @@
 
 namespace octavo::cuda::ptx {
 
+/** d[64×8] (+)= a[64×16] · b[8×16]ᵀ, a in registers as mma.m16n8k16 has it. */
+template <DType kType>
+__device__ __forceinline__ void multiplyLeft(float (&d)[4], const uint32_t (&a)[4], uint64_t b, int accumulates) {
+  if constexpr (kType == DType::kBF16) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %9, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, "
+      "{%4, %5, %6, %7}, %8, p, 1, 1, 0;\n}"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulates));
+  } else {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %9, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, "
+      "{%4, %5, %6, %7}, %8, p, 1, 1, 0;\n}"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulates));
+  }
+}
+
+/** d[64×16] (+)= a[64×16] · b[16×16]ᵀ, a in registers as mma.m16n8k16 has it. */
+template <DType kType>
+__device__ __forceinline__ void multiplyLeft(float (&d)[8], const uint32_t (&a)[4], uint64_t b, int accumulates) {
+  if constexpr (kType == DType::kBF16) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %13, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7}, "
+      "{%8, %9, %10, %11}, %12, p, 1, 1, 0;\n}"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
+        "+f"(d[7])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulates));
+  } else {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %13, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7}, "
+      "{%8, %9, %10, %11}, %12, p, 1, 1, 0;\n}"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
+        "+f"(d[7])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulates));
+  }
+}
+
 /** d[64×32] (+)= a[64×16] · b[32×16]ᵀ, a in registers as mma.m16n8k16 has it. */
 template <DType kType>
 __device__ __forceinline__ void multiplyLeft(float (&d)[16], const uint32_t (&a)[4], uint64_t b, int accumulates) {

@@ -10,6 +10,7 @@ namespace octavo::cuda {
 
 namespace {
 
+constexpr int64_t kLeastNarrowRows = 9;  // of x: fewer are multiplied as 16, for nothing
 constexpr int64_t kFewRows = 16;  // up to here codes in rows are read as they are, beyond they become numbers first
 
 void requireScratch(const LinearScratch& scratch, const LinearScratchLayout& layout) {
@@ -60,11 +61,26 @@ TileProducts tileProductsFor(const QuantizedMatrix& weight) {
   return kProducts[static_cast<int>(weight.codeType) - static_cast<int>(CodeType::kU2)];
 }
 
+/** The product of few rows, or of experts. */
+FewProduct* fewProductFor(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const ExpertRows& experts,
+                          const DeviceTraits& traits) {
+  const bool isOfTiles = x.columns % QuantizedMatrix::kTileColumns == 0 &&
+                         (experts.count == 0 || out.columns % QuantizedMatrix::kTileRows == 0);
+  // Where a matrix has fewer tiles its K is read by more blocks of the other kernel.
+  const bool fillsCard = 3 * (out.columns / QuantizedMatrix::kTileRows) >= 2 * traits.multiprocessors;
+  const bool isNarrow = experts.count > 0 || (x.rows >= kLeastNarrowRows && fillsCard);
+  if (traits.architecture >= 90 && isOfTiles && isNarrow) {
+    if (weight.codeType == CodeType::kU3) return launchNarrowCodesU3;
+    if (weight.codeType == CodeType::kU4) return launchNarrowCodesU4;
+  }
+  return tileProductsFor(weight).few;
+}
+
 /** False where no kernel multiplies tiles: many rows of x on cards before Hopper, and x of other forms. */
 bool multiplyTiles(const Matrix& out, const Matrix& x, const QuantizedMatrix& weight, const Vector& bias,
                    const DeviceTraits& traits, cudaStream_t stream) {
   if (!canMeetTiles(x, weight)) return false;
-  if (x.rows <= kFewTileRows) tileProductsFor(weight).few(out, x, weight, bias, {}, traits, stream);
+  if (x.rows <= kFewTileRows) fewProductFor(out, x, weight, {}, traits)(out, x, weight, bias, {}, traits, stream);
   else if (traits.architecture < 90) return false;
   else tileProductsFor(weight).wide(out, x, weight, bias, traits.multiprocessors, stream);
   return true;
@@ -109,7 +125,7 @@ bool multiplyTilesOfExperts(const Matrix& out, const Matrix& x, QuantizedMatrix 
     weight.groupIndex = nullptr;
   }
   if (!canMeetTiles(input, weight)) return false;
-  tileProductsFor(weight).few(out, input, weight, {}, experts, traits, stream);
+  fewProductFor(out, input, weight, experts, traits)(out, input, weight, {}, experts, traits, stream);
   return true;
 }
 

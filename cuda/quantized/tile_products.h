@@ -29,6 +29,9 @@ FewProduct launchFewCodesU2, launchFewCodesU3, launchFewCodesU4, launchFewCodesU
  */
 TileProduct launchBulkCodesU3, launchBulkCodesU4;
 
+/** The same of columns that are a multiple of kTileColumns, experts' N one of kTileRows (sm_90a). */
+FewProduct launchNarrowCodesU3, launchNarrowCodesU4;
+
 /** Any number of rows (sm_90a); the numbers of the weight are rounded to x's dtype. */
 TileProduct launchWideCodesU2, launchWideCodesU3, launchWideCodesU4, launchWideCodesU8;
 

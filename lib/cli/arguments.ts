@@ -51,9 +51,12 @@ export class Arguments {
     return this.#values[name] === true
   }
 
-  /** true where it was given; undefined, whatever the default is, where it was not. */
-  ifGiven(name: string): true | undefined {
-    return this.has(name) || undefined
+  /** true for `--name`, false for `--no-name`, undefined where neither was given. */
+  either(name: string): boolean | undefined {
+    const [on, off] = [this.has(name), this.has(`no-${name}`)]
+    if (on && off)
+      throw new UsageError(`--${name} and --no-${name} contradict each other: give one`)
+    return on ? true : off ? false : undefined
   }
 
   text(name: string): string | undefined {

@@ -8,6 +8,8 @@ import {
   dtypeFlag,
   kvDTypeFlag,
   loadFormatFlag,
+  stepFlags,
+  stepFlagsHelp,
   threadsFlag,
 } from './engine-flags.js'
 import { bytesFlag, limitFlag } from './sizes.js'
@@ -28,8 +30,7 @@ export const benchFlags: Flags = {
   'batch-tokens': text,
   admission: text,
   'prefix-cache': { type: 'boolean' },
-  overlap: { type: 'boolean' },
-  graphs: { type: 'boolean' },
+  ...stepFlags,
   tune: { type: 'boolean' },
   seed: text,
   json: { type: 'boolean' },
@@ -49,8 +50,7 @@ export const benchFlagsHelp = `  -m, --model FOLDER       folder of the model (d
       --batch-tokens N     tokens of one step
       --admission A        guaranteed (default) or optimistic
       --prefix-cache       keep KV for prompts that begin alike
-      --overlap            plan the next step while one runs
-      --graphs             replay decode steps as CUDA graphs
+${stepFlagsHelp}
       --tune               measure how products are best divided before the load ends
       --seed N             another seed, other prompts (default 0)
       --json               one JSON object on stdout
@@ -77,8 +77,8 @@ export function benchEngineOptions(args: Arguments, sequences?: number): EngineO
     maxBatchTokens: args.integer('batch-tokens', { min: 1, max: 1048576 }),
     admission: admissionFlag(args),
     prefixCache: args.has('prefix-cache'),
-    overlap: args.ifGiven('overlap'),
-    graphs: args.ifGiven('graphs'),
+    overlap: args.either('overlap'),
+    graphs: args.either('graphs'),
     tune: args.has('tune'),
   }
 }

@@ -7,7 +7,18 @@ import {
   loadFormats,
 } from '../options/engine-options.js'
 import type { EngineOptions, KvOptions } from '../options/engine-options.js'
-import type { Arguments } from './arguments.js'
+import type { Arguments, Flags } from './arguments.js'
+
+/** How steps are planned and launched: `args.either` reads them. */
+export const stepFlags: Flags = {
+  overlap: { type: 'boolean' },
+  'no-overlap': { type: 'boolean' },
+  graphs: { type: 'boolean' },
+  'no-graphs': { type: 'boolean' },
+}
+
+export const stepFlagsHelp = `      --[no-]overlap       plan the next step while one runs (default: on CUDA)
+      --[no-]graphs        replay decode steps as CUDA graphs (default: on CUDA)`
 
 export function modelFlag(args: Arguments): string | undefined {
   return args.path('model', 'the folder of a model')

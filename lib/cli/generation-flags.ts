@@ -4,7 +4,7 @@ import type { GenerateOptions } from '../options/generate-options.js'
 import { ranges } from '../options/generate-settings.js'
 import type { GenerationDefaults } from '../checkpoint/types.js'
 import type { Arguments, Flags } from './arguments.js'
-import { blockSizeFlag, deviceFlag, threadsFlag } from './engine-flags.js'
+import { blockSizeFlag, deviceFlag, stepFlags, stepFlagsHelp, threadsFlag } from './engine-flags.js'
 import { snapshotFlags, snapshotFlagsHelp, traceLevel } from './memory-snapshot.js'
 import { tell } from './output.js'
 
@@ -13,8 +13,7 @@ export const generationFlags: Flags = {
   device: { type: 'string', short: 'd' },
   threads: { type: 'string' },
   'kv-block-size': { type: 'string' },
-  overlap: { type: 'boolean' },
-  graphs: { type: 'boolean' },
+  ...stepFlags,
   'max-new-tokens': { type: 'string', short: 'n' },
   temperature: { type: 'string', short: 't' },
   'top-p': { type: 'string' },
@@ -30,8 +29,7 @@ export const generationFlagsHelp = `  -m, --model FOLDER       folder with confi
   -d, --device ID          auto (default), cpu, cuda, cuda:1 …
       --threads N          threads on the CPU (default: every core)
       --kv-block-size N    tokens a KV block: 16, 32 (default) or 64
-      --overlap            plan the next step while one runs (default: after it)
-      --graphs             replay decode steps as CUDA graphs (default: launch each kernel)
+${stepFlagsHelp}
   -n, --max-new-tokens N   tokens to produce at most (default: the model's own, else 512)
   -t, --temperature T      0 is greedy (default: the model's own, which is 0 where its files ask for no sampling)
       --top-p P            draw from the likeliest tokens that together reach P
@@ -47,8 +45,8 @@ export function engineOptions(args: Arguments): EngineOptions {
     device: deviceFlag(args),
     threads: threadsFlag(args),
     kv: { blockSize: blockSizeFlag(args) },
-    overlap: args.ifGiven('overlap'),
-    graphs: args.ifGiven('graphs'),
+    overlap: args.either('overlap'),
+    graphs: args.either('graphs'),
     maxSequences: 1,
     memory: { trace: traceLevel(args) },
   }

@@ -9,6 +9,8 @@ import {
   dtypeFlag,
   kvDTypeFlag,
   loadFormatFlag,
+  stepFlags,
+  stepFlagsHelp,
 } from './engine-flags.js'
 import { exitCodes, exitCodesHelp } from './exit.js'
 import { formatBytes } from './format.js'
@@ -35,8 +37,7 @@ MODEL is a folder with config.json and *.safetensors (default: the model inside)
       --kv SIZE            bytes of the KV cache (default: what the limit leaves)
       --kv-dtype T         auto (default), fp32, bf16, fp16, fp8_e4m3 or int8
       --kv-block-size N    tokens a KV block: 16, 32 (default) or 64
-      --overlap            as an engine that plans the next step while one runs
-      --graphs             as an engine that replays decode steps as CUDA graphs
+${stepFlagsHelp}
       --json               the same as one JSON object
   -h, --help
 
@@ -59,8 +60,7 @@ const flags: Flags = {
   kv: text,
   'kv-dtype': text,
   'kv-block-size': text,
-  overlap: { type: 'boolean' },
-  graphs: { type: 'boolean' },
+  ...stepFlags,
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 }
@@ -93,8 +93,8 @@ function planOptions(args: Arguments): PlanOptions {
     },
     loadFormat: loadFormatFlag(args),
     dtype: dtypeFlag(args),
-    overlap: args.ifGiven('overlap'),
-    graphs: args.ifGiven('graphs'),
+    overlap: args.either('overlap'),
+    graphs: args.either('graphs'),
     maxSequences: sequences,
     maxBatchTokens: args.integer('batch-tokens', count),
     context,

@@ -94,20 +94,20 @@ export interface EngineOptions {
   dummySeed?: number | undefined
   /**
    * Milliseconds that a step in which somebody generates should take at most, so that tokens come as often: while steps take
-   * longer, fewer tokens of prompts share them and fewer requests begin. Above 0. Default: prompts may make such a step
-   * take twice as long as it takes without them, and requests begin as there is memory.
+   * longer, fewer tokens of prompts share them and fewer requests begin. Above 0. Default: where few prompts
+   * wait they may make such a step take 1.8 times as long as it takes without them, and requests begin as there is memory.
    */
   targetInterTokenMs?: number | undefined
   /**
    * true: the next step is planned and launched while one runs, and takes the tokens it lacks from the device. The
    * tokens are the same; a request that ends by a stop token or an abort has computed one token for nothing, and
-   * page-locked memory for uploads and samples is held twice. Default false.
+   * page-locked memory for uploads and samples is held twice. Default: on CUDA, not on the CPU.
    */
   overlap?: boolean | undefined
   /**
    * true: steps in which every sequence decodes one token are recorded as CUDA graphs, one a batch size, before the load
    * ends, and replayed with one call each; `engine.graphs()` reports them. A step runs in the smallest size that holds
-   * it. The CPU records its operations too, which saves nothing there. Default false.
+   * it. The CPU records its operations too, which saves nothing there. Default: on CUDA, not on the CPU.
    */
   graphs?: boolean | undefined
   /**

@@ -7,9 +7,10 @@ import { testGraphs } from '../ops-cases/graphs.js'
 testGraphs('cuda:0')
 
 const settings: [string, EngineOptions][] = [
-  ['graphs', { graphs: true }],
-  ['overlap', { overlap: true }],
-  ['graphs and overlap', { graphs: true, overlap: true }],
+  ['kernel by kernel', { graphs: false, overlap: false }],
+  ['graphs', { graphs: true, overlap: false }],
+  ['overlap', { graphs: false, overlap: true }],
+  ['graphs and overlap, as without a word', {}],
 ]
 
 test.each(settings)('%s: the golden story, alone and beside others', async (_, options) => {
@@ -31,7 +32,7 @@ test.each(settings)('%s: the golden story, alone and beside others', async (_, o
     expect(tokens).toEqual(expected)
   }
   const { enabled, buckets, fallbacks } = engine.graphs()
-  expect({ enabled, fallbacks }).toEqual({ enabled: options.graphs === true, fallbacks: 0 })
+  expect({ enabled, fallbacks }).toEqual({ enabled: options.graphs !== false, fallbacks: 0 })
   expect(buckets.map(({ problem }) => problem)).toEqual(buckets.map(() => null))
   if (enabled) expect(buckets[0]!.replays).toBeGreaterThanOrEqual(99)
   engine.check()

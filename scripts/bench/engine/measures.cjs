@@ -18,6 +18,8 @@ const us = (value) => value.toFixed(1)
 async function throughputOf(bar, engine, repeats, warmUp = 1) {
   const { batch, input, output } = bar
   const shape = { batch, inputTokens: input, outputTokens: output, seed: 1 }
+  const mapped = () => engine.memory().kv.pages.mapped
+  const before = mapped()
   const figures = await measureThroughput(engine, { ...shape, warmUp, repeats, signal: never })
   const { plan, upload, launch, book, tell, total, wait } = figures.host
   note(`step ${figures.stepMs.toFixed(3)} ms, first token ${figures.ttftMs.toFixed(1)} ms`)
@@ -25,6 +27,7 @@ async function throughputOf(bar, engine, repeats, warmUp = 1) {
     `host ${us(total)} µs: plan ${us(plan)}, upload ${us(upload)}, launch ${us(launch)}, book ${us(book)}, ` +
       `tell ${us(tell)}; wait ${us(wait)}`,
   )
+  note(`pages of KV: ${before} before, ${mapped()} after`)
   return figures
 }
 

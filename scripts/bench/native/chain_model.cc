@@ -36,9 +36,26 @@ std::vector<float> frequencies() {
 
 }  // namespace
 
-ChainModel::ChainModel(const ChainCase& of, cudaStream_t stream)
+ChainWeights::ChainWeights(const CodedFormat* format, cudaStream_t stream)
+    : head_(chainWeight(kVocabulary, kHidden, nullptr, stream)) {
+  for (int32_t layer = 0; layer < kLayers; ++layer) {
+    layers_.push_back({chainWeight(kQkv, kHidden, format, stream), chainWeight(kHidden, kHidden, format, stream),
+                       chainWeight(2 * kIntermediate, kHidden, format, stream),
+                       chainWeight(kHidden, kIntermediate, format, stream)});
+  }
+}
+
+size_t ChainWeights::bytes() const {
+  size_t sum = head_->bytes();
+  for (const Layer& layer : layers_) {
+    sum += layer.qkv->bytes() + layer.output->bytes() + layer.gateUp->bytes() + layer.down->bytes();
+  }
+  return sum;
+}
+
+ChainModel::ChainModel(const ChainCase& of, const ChainWeights& weights, cudaStream_t stream)
     : case_(of),
-      head_(chainWeight(kVocabulary, kHidden, {}, stream)),
+      weights_(weights),
       embedded_(elements(of.rows, kHidden)),
       residual_(elements(of.rows, kHidden)),
       norm_(kHidden),
@@ -50,24 +67,11 @@ ChainModel::ChainModel(const ChainCase& of, cudaStream_t stream)
       positions_(std::vector<int32_t>(static_cast<size_t>(of.rows), std::max(of.context, 1) - 1)),
       // What a step writes is not what it reads: the slots of a real step would have to follow the shuffled tables.
       slots_(std::vector<int64_t>(static_cast<size_t>(of.rows), -1)) {
-  for (int32_t layer = 0; layer < kLayers; ++layer) {
-    layers_.push_back({chainWeight(kQkv, kHidden, of.format, stream), chainWeight(kHidden, kHidden, of.format, stream),
-                       chainWeight(2 * kIntermediate, kHidden, of.format, stream),
-                       chainWeight(kHidden, kIntermediate, of.format, stream)});
-  }
   fillUniform(embedded_.data(), embedded_.count(), 7, stream);
   fillUniform(norm_.data(), norm_.count(), 8, stream);
   fillUniform(mixed_.data(), mixed_.count(), 9, stream);
   logits_.fill(kPoison);
   if (of.context > 0) cache_ = std::make_unique<PagedBatch>(attentionOf(of), stream);
-}
-
-size_t ChainModel::bytes() const {
-  size_t sum = head_->bytes();
-  for (const Layer& layer : layers_) {
-    sum += layer.qkv->bytes() + layer.output->bytes() + layer.gateUp->bytes() + layer.down->bytes();
-  }
-  return sum;
 }
 
 Matrix ChainModel::place(const DeviceArray<uint16_t>& memory, int64_t columns) const {
@@ -99,7 +103,7 @@ void ChainModel::step(const ChainLaunch& to) const {
   const Matrix residual = place(residual_, kHidden), qkv = place(qkv_, kQkv), mixed = place(mixed_, kHidden);
   const Matrix activated = place(activated_, kIntermediate), rounded{nullptr, DType::kBF16, 0, 0, 0};
   for (int32_t layer = 0; layer < kLayers; ++layer) {
-    const Layer& weights = layers_[static_cast<size_t>(layer)];
+    const ChainWeights::Layer& weights = weights_.layers()[static_cast<size_t>(layer)];
     weights.qkv->launch({qkv, residual, norm, kEpsilon, ProductEnd::kStore, {}, {}}, to);
     if (cache_) attend(layer, to);
     weights.output->launch({residual, mixed, {}, 0, ProductEnd::kAdd, {}, rounded}, to);
@@ -107,7 +111,7 @@ void ChainModel::step(const ChainLaunch& to) const {
     weights.down->launch({residual, activated, {}, 0, ProductEnd::kAdd, {}, rounded}, to);
   }
   const Matrix logits{logits_.data(), DType::kF32, case_.rows, kVocabulary, kVocabulary};
-  head_->launch({logits, residual, norm, kEpsilon, ProductEnd::kStore, {}, {}}, to);
+  weights_.head().launch({logits, residual, norm, kEpsilon, ProductEnd::kStore, {}, {}}, to);
 }
 
 bool ChainModel::isFinite() const {

@@ -4,7 +4,6 @@
 #include "cuda/fused/fused.h"
 #include "cuda/quantized/quantized.h"
 #include "scripts/bench/native/device_array.h"
-#include "scripts/bench/native/gemm_weight.h"
 #include "scripts/bench/native/values.h"
 
 namespace octavo::bench {
@@ -36,10 +35,13 @@ class CodedLink : public ChainWeight {
  public:
   CodedLink(int64_t rows, int64_t columns, const CodedFormat& format, cudaStream_t stream)
       : matrix_(describe(rows, columns, format)),
-        codes_(randomCodes(static_cast<size_t>(padded() * matrix_.codeStride), format.type)),
-        scales_(randomScales(scaleCount(), format.scaleType)) {
+        codes_(static_cast<size_t>(padded() * matrix_.codeStride)),
+        scales_(scaleCount() * dtypeBytes(format.scaleType)) {
     matrix_.codes = codes_.data();
     matrix_.scales = scales_.data();
+    const auto seed = static_cast<uint32_t>(rows);
+    fillWeightCodes(codes_.data(), codes_.bytes(), format.type, seed, stream);
+    fillScales(scales_.data(), scaleCount(), format.scaleType, seed, stream);
     const DeviceArray<char> scratch(LinearScratchLayout::arrangeBytes(rows, columns));
     if (cuda::launchArrange(matrix_, {scratch.data(), scratch.bytes()}, stream)) matrix_.order = CodeOrder::kTiles;
     cuda::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
@@ -75,8 +77,7 @@ class CodedLink : public ChainWeight {
 
 }  // namespace
 
-std::unique_ptr<ChainWeight> chainWeight(int64_t rows, int64_t columns, const std::optional<CodedFormat>& format,
-                                         cudaStream_t stream) {
+std::unique_ptr<ChainWeight> chainWeight(int64_t rows, int64_t columns, const CodedFormat* format, cudaStream_t stream) {
   if (format) return std::make_unique<CodedLink>(rows, columns, *format, stream);
   return std::make_unique<DenseLink>(rows, columns, stream);
 }

@@ -26,7 +26,6 @@ class ChainWeight {
 };
 
 /** [rows, columns]; without a format of bf16. */
-std::unique_ptr<ChainWeight> chainWeight(int64_t rows, int64_t columns, const std::optional<CodedFormat>& format,
-                                         cudaStream_t stream);
+std::unique_ptr<ChainWeight> chainWeight(int64_t rows, int64_t columns, const CodedFormat* format, cudaStream_t stream);
 
 }  // namespace octavo::bench

@@ -2,6 +2,7 @@
 #include <cuda_fp8.h>
 
 #include "cuda/device/cuda_check.h"
+#include "cuda/device/floats.cuh"
 #include "scripts/bench/native/values.h"
 
 namespace octavo::bench {
@@ -46,7 +47,35 @@ __global__ void fillCodesKernel(KvCacheView cache, size_t blockBytes, size_t cod
   }
 }
 
+/** 0x7f and 0xff are the two of e4m3 that are no numbers. */
+__global__ void fillWeightCodesKernel(uint32_t* words, size_t count, bool isE4m3, uint32_t seed) {
+  const size_t stride = size_t{gridDim.x} * blockDim.x;
+  for (size_t i = size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) {
+    const uint32_t word = mixBits(static_cast<uint32_t>(i) * 2654435761u + static_cast<uint32_t>(i >> 32) + seed);
+    const uint32_t isNan = __vcmpeq4(word & 0x7f7f7f7fu, 0x7f7f7f7fu);
+    words[i] = isE4m3 ? word ^ (isNan & 0x01010101u) : word;
+  }
+}
+
+__global__ void fillScalesKernel(void* scales, size_t count, DType type, uint32_t seed) {
+  const size_t stride = size_t{gridDim.x} * blockDim.x;
+  for (size_t i = size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) {
+    cuda::storeFloat(scales, type, static_cast<int64_t>(i), (1.5f + uniform(i, seed) / kWidth) / 128);
+  }
+}
+
 }  // namespace
+
+void fillWeightCodes(uint8_t* codes, size_t count, CodeType type, uint32_t seed, cudaStream_t stream) {
+  const bool isE4m3 = type == CodeType::kE4M3;
+  fillWeightCodesKernel<<<2048, 256, 0, stream>>>(reinterpret_cast<uint32_t*>(codes), count / 4, isE4m3, seed);
+  cuda::checkLaunch("fillWeightCodes");
+}
+
+void fillScales(void* scales, size_t count, DType type, uint32_t seed, cudaStream_t stream) {
+  fillScalesKernel<<<2048, 256, 0, stream>>>(scales, count, type, seed);
+  cuda::checkLaunch("fillScales");
+}
 
 void fillUniform(uint16_t* values, size_t count, uint32_t seed, cudaStream_t stream) {
   fillUniformKernel<<<2048, 256, 0, stream>>>(reinterpret_cast<__nv_bfloat16*>(values), count, seed);

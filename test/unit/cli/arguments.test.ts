@@ -88,3 +88,13 @@ describe('Arguments', () => {
     )
   })
 })
+
+test('a flag that can be switched off is true, false or left to the default', () => {
+  const known: Flags = { graphs: { type: 'boolean' }, 'no-graphs': { type: 'boolean' } }
+  const read = (...argv: string[]): boolean | undefined =>
+    new Arguments(argv, known).either('graphs')
+  expect([read(), read('--graphs'), read('--no-graphs')]).toEqual([undefined, true, false])
+  expect(() => read('--graphs', '--no-graphs')).toThrow(
+    '--graphs and --no-graphs contradict each other: give one',
+  )
+})

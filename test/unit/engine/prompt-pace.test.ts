@@ -29,7 +29,7 @@ function run(
   const { alone, each, free = 0, jitter = 0 } = machine
   const random = new SeededRandom(5)
   return Array.from({ length: steps }, () => {
-    const prompts = pace.tokens(8, waiting)
+    const prompts = pace.tokens(10, waiting)
     const steady = alone + each * Math.max(0, prompts - free)
     const nanoseconds = steady * (1 + jitter * (2 * random.next() - 1))
     pace.stepped(prompts, nanoseconds)
@@ -47,10 +47,10 @@ test('the first step shows what decodes take alone, and so does one after 64 wit
 test('a fast device gets more tokens, a slow one fewer at once, and steps take twice as long at most', () => {
   const fast = run(new Pace(32, 8192), { alone: 5 * millisecond, each: 8_000 }, 600)
   expect(fast.every(({ slowdown }) => slowdown <= 2)).toBe(true)
-  expect(fast.at(-2)!.prompts).toBeGreaterThan(500) // 625 would be on time to the nanosecond
+  expect(fast.at(-2)!.prompts).toBeGreaterThan(400) // 500 would be on time to the nanosecond
   const slow = run(new Pace(32, 8192), { alone: 5 * millisecond, each: 50_000 }, 600)
   expect(slow.filter(({ slowdown }) => slowdown > 2).length).toBe(1) // the first that had any
-  expect(slow.at(-2)!.prompts).toBeGreaterThanOrEqual(90) // of 100
+  expect(slow.at(-2)!.prompts).toBeGreaterThanOrEqual(72) // of 80
 })
 
 test.each([
@@ -67,9 +67,9 @@ test.each([
 test('it follows decodes that become more, and then fewer', () => {
   const pace = new Pace(32, 8192)
   run(pace, { alone: 5 * millisecond, each: 10_000 }, 300)
-  const before = pace.tokens(8, 1)
+  const before = pace.tokens(10, 1)
   run(pace, { alone: 20 * millisecond, each: 10_000 }, 20 * (stale + 1))
-  expect(pace.tokens(8, 1)).toBeGreaterThan(2 * before)
+  expect(pace.tokens(10, 1)).toBeGreaterThan(2 * before)
   const less = run(pace, { alone: 5 * millisecond, each: 10_000 }, 40 * (stale + 1))
   expect(less.slice(-stale).every(({ slowdown }) => slowdown <= 2.1)).toBe(true)
 })
@@ -82,18 +82,18 @@ test('a block of tokens goes on whatever it takes, and no more than a batch', ()
   expect(run(new Pace(64, 16), { alone: 0, each: 0 }, 5).at(-1)!.prompts).toBe(16) // a batch of less than a block
 })
 
-test('where many prompts wait beside few decodes they get as many times more, and twice as long is still what is learnt', () => {
+test('a burst is computed at full speed, and what is learnt stays what it was', () => {
   const pace = new Pace(32, 8192)
   const machine = { alone: 5 * millisecond, each: 10_000 }
   run(pace, machine, 300)
-  const usual = pace.tokens(8, 8)
-  expect([pace.tokens(8, 1), pace.tokens(8, 15), pace.tokens(8, 16)]).toEqual([
+  const usual = pace.tokens(10, 1)
+  expect([pace.tokens(9, 2), pace.tokens(8, 2), pace.tokens(1, 255), pace.tokens(0, 4)]).toEqual([
     usual,
-    usual,
-    2 * usual,
+    8192,
+    8192,
+    8192,
   ])
-  expect([pace.tokens(1, 255), pace.tokens(0, 4)]).toEqual([8192, 4 * usual])
   const crowd = run(pace, machine, 40, 32)
-  expect(Math.max(...crowd.map(({ slowdown }) => slowdown))).toBeLessThanOrEqual(5)
-  expect(pace.tokens(8, 1)).toBe(usual)
+  expect(Math.max(...crowd.map(({ prompts }) => prompts))).toBe(8192)
+  expect(pace.tokens(10, 1)).toBe(usual)
 })
