@@ -2,8 +2,8 @@
 // Finisher by finisher: the i-th of every block writes, counts and folds the i-th share of the dims, and waits for no
 // other.
 //
-// What a block leaves of a unit is not announced: 16 bytes of a piece that begin with a 0 have not come yet, and whoever
-// folds it asks until they have, and leaves zeros. To announce it takes a fence, and a fence waits for all that its multiprocessor
+// What a block leaves of a unit is not announced: a word of a piece that is 0 has not come yet, and whoever folds it
+// asks until it has, and leaves zeros. To announce it takes a fence, and a fence waits for all that its multiprocessor
 // has under way, slices too: 5 µs a unit on an H200 (2026-12-01), longer than it takes to read a chunk. The counter of
 // a group only tells who folds it. Groups, of which there are few, lie where pieces were: they are announced.
 #pragma once
@@ -109,27 +109,35 @@ struct Pieces {
 
   __device__ __forceinline__ void get(Part& part, int slot, int tile) const {
     const float4* from = at(slot, tile);
-    const float4 head = ptx::loadWhole(from);
+    const float4 head = ptx::loadUnordered(from);
     part.maximum[0] = head.x;
     part.maximum[1] = head.y;
     part.sum[0] = head.z;
     part.sum[1] = head.w;
 #pragma unroll
-    for (int i = 0; i < Part::kMine; ++i) part.values[i] = ptx::loadWhole(from + (1 + i) * lanes);
+    for (int i = 0; i < Part::kMine; ++i) part.values[i] = ptx::loadUnordered(from + (1 + i) * lanes);
   }
   __device__ __forceinline__ void clear(float4* to) const {
 #pragma unroll
-    for (int i = 0; i < Part::kVectors; ++i) ptx::storeWhole(to + i * lanes, make_float4(0, 0, 0, 0));
+    for (int i = 0; i < Part::kVectors; ++i) ptx::storeUnordered(to + i * lanes, make_float4(0, 0, 0, 0));
   }
 
-  /** The first number of 16 bytes is not 0: +0 becomes −0. */
+  /** +0 as −0. */
+  static __device__ __forceinline__ float present(float value) { return value == 0 ? -0.0f : value; }
   static __device__ __forceinline__ void storePresent(float4* to, const float4& v) {
-    ptx::storeWhole(to, make_float4(v.x == 0 ? -0.0f : v.x, v.y, v.z, v.w));
+    ptx::storeUnordered(to, make_float4(present(v.x), present(v.y), present(v.z), present(v.w)));
   }
   static __device__ __forceinline__ bool isPresent(const Part& part) {
-    uint32_t least = __float_as_uint(part.maximum[0]);
+    uint32_t least = 0xffffffffu;
 #pragma unroll
-    for (const float4& v : part.values) least = min(least, __float_as_uint(v.x));
+    for (int r = 0; r < 2; ++r) {
+      least = min(least, min(__float_as_uint(part.maximum[r]), __float_as_uint(part.sum[r])));
+    }
+#pragma unroll
+    for (const float4& v : part.values) {
+      least = min(least, min(min(__float_as_uint(v.x), __float_as_uint(v.y)), __float_as_uint(v.z)));
+      least = min(least, __float_as_uint(v.w));
+    }
     return least != 0;
   }
 

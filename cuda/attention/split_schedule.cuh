@@ -45,8 +45,8 @@ struct Arguments {
 };
 
 /**
- * log2 of a chunk's slices: short contexts are cut finely, so that one fills the card; long ones into 256. Of codes twice
- * as many slices are as many bytes, and states for finishers to fold are fewer.
+ * log2 of a chunk's slices: short contexts are cut finely, so that one fills the card; long ones into 256. Of codes
+ * twice as many slices are as many bytes, and states for finishers to fold are fewer.
  */
 __device__ __forceinline__ int chunkShift(const Arguments& a, int slices) {
   if (slices <= 128) return 3;

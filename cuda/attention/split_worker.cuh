@@ -21,7 +21,8 @@ template <DType kType, int kDim, int kTiles, typename Source, bool kFew>
 struct Adder {
   using Shape = typename Source::Shape;
   static constexpr int kMine = Shape::kWarpTiles;
-  using Query = std::conditional_t<kDim <= 128, RegisterQuery<kDim, kMine>, SharedQuery<kDim, kMine>>;
+  static constexpr bool kHoldsQuery = kDim <= 128 && (kMine == 1 || !Shape::kCoded);
+  using Query = std::conditional_t<kHoldsQuery, RegisterQuery<kDim, kMine>, SharedQuery<kDim, kMine>>;
   /** Slices that are added at once: two where registers suffice, for then neither waits for its own products. */
   static constexpr bool kAddsPairs = Shape::kHalves == 1 && Shape::kStages >= 4;
   static constexpr int kStep = kAddsPairs && !(Shape::kCoded && (kDim == 256 || kMine == 2)) ? 2 : 1;

@@ -1,5 +1,5 @@
 // Memory that multiprocessors share while they run: operations that order it, and that do not (PTX ISA, "atom" and
-// "ld.relaxed", of 128 bits, sm_70).
+// "ld.relaxed", sm_80).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -22,22 +22,16 @@ __device__ __forceinline__ int32_t countUnordered(int32_t* counter) {
   return before;
 }
 
-/** 16 bytes that other multiprocessors may read at once: they come whole, and in no order with others. */
-__device__ __forceinline__ void storeWhole(float4* to, const float4& whole) {
-  asm volatile(
-      "{\n.reg .b64 low, high;\n.reg .b128 whole;\n"
-      "mov.b64 low, {%1, %2};\nmov.b64 high, {%3, %4};\nmov.b128 whole, {low, high};\n"
-      "st.relaxed.gpu.global.b128 [%0], whole;\n}" ::"l"(to), "f"(whole.x), "f"(whole.y), "f"(whole.z), "f"(whole.w)
-      : "memory");
+/** Four words that other multiprocessors may read at once: each comes whole, in no order. */
+__device__ __forceinline__ void storeUnordered(float4* to, const float4& words) {
+  asm volatile("st.relaxed.gpu.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(words.x), "f"(words.y),
+               "f"(words.z), "f"(words.w) : "memory");
 }
-__device__ __forceinline__ float4 loadWhole(const float4* from) {
-  float4 whole;
-  asm volatile(
-      "{\n.reg .b64 low, high;\n.reg .b128 whole;\n"
-      "ld.relaxed.gpu.global.b128 whole, [%4];\n"
-      "mov.b128 {low, high}, whole;\nmov.b64 {%0, %1}, low;\nmov.b64 {%2, %3}, high;\n}"
-      : "=f"(whole.x), "=f"(whole.y), "=f"(whole.z), "=f"(whole.w) : "l"(from) : "memory");
-  return whole;
+__device__ __forceinline__ float4 loadUnordered(const float4* from) {
+  float4 words;
+  asm volatile("ld.relaxed.gpu.global.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(words.x), "=f"(words.y), "=f"(words.z), "=f"(words.w) : "l"(from) : "memory");
+  return words;
 }
 
 }  // namespace octavo::cuda::ptx

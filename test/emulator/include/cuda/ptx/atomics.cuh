@@ -10,7 +10,7 @@ namespace octavo::cuda::ptx {
 __device__ __forceinline__ int32_t countOrdered(int32_t* counter) { return (*counter)++; }
 __device__ __forceinline__ int32_t countUnordered(int32_t* counter) { return (*counter)++; }
 
-__device__ __forceinline__ void storeWhole(float4* to, const float4& whole) { *to = whole; }
-__device__ __forceinline__ float4 loadWhole(const float4* from) { return *from; }
+__device__ __forceinline__ void storeUnordered(float4* to, const float4& words) { *to = words; }
+__device__ __forceinline__ float4 loadUnordered(const float4* from) { return *from; }
 
 }  // namespace octavo::cuda::ptx
