@@ -77,7 +77,10 @@ inline void shareFewStrips(FewCodesArguments& a, FewCodesPlan& plan, const FewCo
   a.passStrips = static_cast<int>(ceilDivide(a.blockStrips, ceilDivide(a.blockStrips, most)));
 }
 
-/** Lays the shared memory out for teams of `warps` and returns its bytes, with as many stages as fit. */
+/**
+ * Lays the shared memory out for teams of `warps` and returns its bytes, with as many stages as fit. The sums of a
+ * block's only pass take the place of its stages.
+ */
 inline int layFewCodes(FewCodesArguments& a, int warps, const FewCodesBounds& of, int limit) {
   const int teams = of.warps / warps, rows = of.isGrouped ? of.rows : static_cast<int>(a.x.rows);
   a.teamWarps = warps;
@@ -86,9 +89,10 @@ inline int layFewCodes(FewCodesArguments& a, int warps, const FewCodesBounds& of
   a.stageBytes = a.codesAt + of.warps * a.warpBytes;
   const int sums = teams * rows * (warps * of.warpStrips * kStripRows + 4) * 4;
   const int experts = a.experts.count * 3 * 4;
-  a.stages = std::min(kMostFewStages, (limit - sums - experts) / a.stageBytes);
-  a.sumsAt = a.stages * a.stageBytes;
-  a.expertsAt = a.sumsAt + sums;
+  const bool isAlone = !of.isGrouped && a.passStrips == a.blockStrips;
+  a.stages = std::min(kMostFewStages, (limit - (isAlone ? 0 : sums) - experts) / a.stageBytes);
+  a.sumsAt = isAlone ? 0 : a.stages * a.stageBytes;
+  a.expertsAt = std::max(a.sumsAt + sums, a.stages * a.stageBytes);
   return a.expertsAt + experts;
 }
 

@@ -144,6 +144,7 @@ __device__ __forceinline__ void storePass(const FewCodesSums<Shape>& sums, const
   const FewCodesParts parts{memory, pass.rows, pass.count * kStripRows,
                             place.warps * Shape::kWarpStrips * kStripRows + 4};
   int rank = static_cast<int>(ptx::clusterRank()), ranks = static_cast<int>(ptx::clusterSize());
+  if (a.sumsAt == 0) __syncthreads();  // no stage is read any more
   placeSums<Shape>(parts, sums, place, pass.count);
   __syncthreads();
   int all = parts.rows * parts.columns, thread = static_cast<int>(threadIdx.x);

@@ -23,12 +23,6 @@ using FewProduct = void(const Matrix& out, const Matrix& x, const QuantizedMatri
 constexpr int kFewTileRows = 32, kExpertColumns = 16, kMostFewExperts = 512;
 FewProduct launchFewCodesU2, launchFewCodesU3, launchFewCodesU4, launchFewCodesU8;
 
-/**
- * Up to 16 rows of columns that are a multiple of 8 (sm_90a), whole rows of tiles a block: nothing chooses it, the
- * benchmark compares it with launchFewCodes.
- */
-TileProduct launchBulkCodesU3, launchBulkCodesU4;
-
 /** The same of columns that are a multiple of kTileColumns, experts' N one of kTileRows (sm_90a). */
 FewProduct launchNarrowCodesU3, launchNarrowCodesU4;
 

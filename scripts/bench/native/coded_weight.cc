@@ -3,7 +3,6 @@
 #include <random>
 
 #include "cuda/quantized/quantized.h"
-#include "cuda/quantized/tile_products.h"
 #include "ops/cpu/dequantize.h"
 #include "scripts/bench/native/device_array.h"
 #include "scripts/bench/native/gemm_weight.h"
@@ -50,7 +49,6 @@ class CodedWeight : public GemmWeight {
         stride_((codes_.size() + scales_.size() + kScaleAlignment - 1) / kScaleAlignment * kScaleAlignment),
         copies_(stride_ * count_),
         givesCodes_(of.givesCodes),
-        byLargeCopies_(of.byLargeCopies),
         groupIndex_(of.hasActOrder ? randomGroups() : std::vector<int32_t>()),
         layout_(DType::kBF16, of.rows, of.columns, of.depth, format_.activations.scaling),
         scratch_(layout_.bytes) {
@@ -81,11 +79,6 @@ class CodedWeight : public GemmWeight {
     const uint8_t* const copy = copies_.data() + turn * stride_;
     QuantizedMatrix weight = placed(copy, copy + codes_.size(), turn);
     weight.order = order_;
-    if (byLargeCopies_) {
-      cuda::TileProduct* const product = format_.type == CodeType::kU4 ? cuda::launchBulkCodesU4 : cuda::launchBulkCodesU3;
-      product(out, x, weight, {}, traits.multiprocessors, stream);
-      return;
-    }
     if (coded_.codes) cuda::launchCodedProduct(out, coded_, weight, {}, traits, stream);
     else cuda::launchQuantizedLinear(out, x, weight, {}, {scratch_.data(), scratch_.bytes()}, traits, stream);
   }
@@ -159,7 +152,7 @@ class CodedWeight : public GemmWeight {
   int count_ = 0;
   size_t stride_ = 0;                     // from copy to copy
   DeviceArray<uint8_t> copies_;           // codes and scales of each
-  bool givesCodes_ = false, byLargeCopies_ = false;
+  bool givesCodes_ = false;
   std::vector<int32_t> groupIndex_;       // of act-order, on the host
   std::vector<std::unique_ptr<DeviceArray<int32_t>>> indices_;  // of each copy
   LinearScratchLayout layout_;

@@ -68,19 +68,6 @@ void addFewRows(std::vector<GemmCase>& cases) {
   }
 }
 
-/** The same by the kernel that copies much at a time. */
-void addLargeCopies(std::vector<GemmCase>& cases) {
-  const size_t before = cases.size();
-  for (int64_t rows : {1, 16}) cases.push_back(square("W4A16", Figure::kTime, rows, kW4));
-  cases.push_back({"W4A16 4096x28672, M=1", Figure::kTime, 1, 28672, 4096, kW4});
-  cases.push_back({"W4A16 14336x4096, M=1", Figure::kTime, 1, 4096, 14336, kW4});
-  cases.push_back(square("W3A16", Figure::kTime, 16, kW3));
-  for (size_t i = before; i < cases.size(); ++i) {
-    cases[i].name += ", large copies";
-    cases[i].byLargeCopies = true;
-  }
-}
-
 void addCoded(std::vector<GemmCase>& cases) {
   for (int64_t rows : {1, 16, 32, 64}) cases.push_back(square("W4A16", Figure::kTime, rows, kW4));
   cases.push_back({"W4A16 4096x28672, M=1", Figure::kTime, 1, 28672, 4096, kW4});
@@ -89,7 +76,6 @@ void addCoded(std::vector<GemmCase>& cases) {
   cases.push_back(square("W4A16", Figure::kRate, 4096, kW4));
   cases.push_back(square("W3A16", Figure::kTime, 16, kW3));
   addFewRows(cases);
-  addLargeCopies(cases);
   for (int64_t rows : {1, 64, 256}) addProduct(cases, "FP8 channel/token", Figure::kTime, rows, kFp8);
   addProduct(cases, "FP8 channel/token", Figure::kRate, 4096, kFp8);
   for (int64_t rows : {16, 64, 128}) addProduct(cases, "FP8 blocks", Figure::kTime, rows, kFp8Blocks);

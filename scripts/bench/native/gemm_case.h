@@ -37,7 +37,6 @@ struct GemmCase {
   int64_t experts = 0, activeExperts = 0;  // of a grouped product: all have a weight, the active ones the rows
   int64_t choices = 0;        // of a step of a mixture: experts a token, drawn anew every turn
   int64_t backColumns = 0, backDepth = 0;  // of the product that follows in the same step, if any
-  bool byLargeCopies = false; // codes of few rows by bulk_codes.cuh
   bool hasActOrder = false;   // columns belong to groups in a random order
   bool givesCodes = false;    // x is quantised before: the product alone is timed, as the peers' figures are
   std::optional<cuda::LinearPlan> plan = {};  // of a dense product on Hopper; without one the engine's choice
