@@ -16,12 +16,9 @@ namespace octavo::cuda {
  */
 bool canMultiplyRows(const FusedLinear& fused, const Matrix& weight, const DeviceTraits& traits);
 
-/** How many such kernels find room on a multiprocessor at once: two, so that the next one's ring fills ahead. */
-constexpr int kRowSharing = 2;
-
 /** Reads the weight once. May start while the kernel ahead still runs, and lets the next one do so. */
 void launchRowProduct(const FusedLinear& fused, const Matrix& weight, const Vector& bias, const DeviceTraits& traits,
-                      cudaStream_t stream, int sharing = kRowSharing);
+                      cudaStream_t stream);
 
 /**
  * The same for codes: e4m3 in rows whose x becomes codes too, scaled by row or in blocks of 128, K a multiple of 128 and at
@@ -29,7 +26,7 @@ void launchRowProduct(const FusedLinear& fused, const Matrix& weight, const Vect
  */
 bool canMultiplyRows(const FusedLinear& fused, const QuantizedMatrix& weight, const DeviceTraits& traits);
 void launchRowProduct(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias,
-                      const DeviceTraits& traits, cudaStream_t stream, int sharing = kRowSharing);
+                      const DeviceTraits& traits, cudaStream_t stream);
 
 /** True where launchRopeWrite applies: a cache of floats, heads of up to 256. */
 bool canRopeWrite(const KvCacheView& cache, const RopeWrite& step);
