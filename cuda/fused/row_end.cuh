@@ -94,29 +94,40 @@ class Element {
   float bias_ = 0, upBias_ = 0, before_ = 0, scale_ = 1, upScale_ = 1;
 };
 
-/** The warp that finishes tiles: a lane every 32nd of a tile's elements. */
+/** A lane's elements of a tile. */
+struct Elements {
+  static constexpr int kMost = kTile * static_cast<int>(kMostFusedRows) / 32;
+  Element each[kMost];
+
+  __device__ __forceinline__ void begin(const Arguments& a, int tile, int count) {
+    if (tile >= a.tiles) return;
+#pragma unroll
+    for (int i = 0; i < kMost; ++i) {
+      if (i < count) each[i].begin(a, tile, static_cast<int>(threadIdx.x) % 32 + 32 * i);
+    }
+  }
+};
+
+/** The warp that finishes tiles. What a tile's sums will meet is asked for a tile ahead: it may come from memory. */
 __device__ __forceinline__ void finishTiles(const Arguments& a, uint8_t* shared, uint32_t base) {
-  constexpr int kMostElements = kTile * static_cast<int>(kMostFusedRows) / 32;
   const Partials partials(a, shared);
   const auto* const inputScales = reinterpret_cast<const float*>(shared + a.layout.scales);
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int count = (a.outputs * static_cast<int>(a.x.rows) + 31) / 32;
+  const int count = (a.outputs * static_cast<int>(a.x.rows) + 31) / 32, stride = static_cast<int>(gridDim.x);
   ptx::waitForPredecessors();
   int ordinal = 0;
-  for (int tile = static_cast<int>(blockIdx.x); tile < a.tiles; tile += static_cast<int>(gridDim.x)) {
-    Element elements[kMostElements];
-#pragma unroll
-    for (int i = 0; i < kMostElements; ++i) {
-      if (i < count) elements[i].begin(a, tile, lane + 32 * i);
-    }
+  Elements now, next;
+  now.begin(a, static_cast<int>(blockIdx.x), count);
+  for (int tile = static_cast<int>(blockIdx.x); tile < a.tiles; tile += stride) {
+    next.begin(a, tile + stride, count);
     const Turn turn(base, a.layout, ordinal++);
     ptx::waitBarrier(turn.full(), turn.phase);
 #pragma unroll
-    for (int i = 0; i < kMostElements; ++i) {
-      if (i < count) elements[i].finish(a, partials, inputScales, turn.turn);
+    for (int i = 0; i < Elements::kMost; ++i) {
+      if (i < count) now.each[i].finish(a, partials, inputScales, turn.turn);
     }
     __syncwarp();
-    if (lane == 0) ptx::arrive(turn.free());
+    if (threadIdx.x % 32 == 0) ptx::arrive(turn.free());
+    now = next;
   }
 }
 

@@ -10,9 +10,10 @@
 // one's rings are full of weights, which depend on nothing, when the last block ends; what is left between them is the read
 // of x from the L2. Bytes: the weight once; x and norm a block.
 //
-// Ladder (the chain of an 8B model, H200): by own probe, 2026-11-29, a warp a row 4.03 ms, one persistent kernel with a
-// barrier an op 3.71 ms, its bytes alone 3.31 ms. This form with one team, 2026-12-01: 3.92 ms; of e4m3 2.25, of four bits
-// 1.95, where half of the time was the multiplying warps' own. With two teams it has not been measured.
+// Ladder (the chain of an 8B model, products alone, H200): by own probe, 2026-11-29, a warp a row 4.03 ms, one persistent
+// kernel with a barrier an op 3.71 ms, its bytes alone 3.31 ms. This form with one team that finishes its own tiles,
+// 2026-12-01: 3.92 ms; with two teams and a warp that finishes: 3.72, of e4m3 2.35, where that warp waited for scales, which
+// it now asks for a tile ahead; of four bits 1.95 with one team, not measured with two.
 #pragma once
 
 #include "cuda/fused/row_end.cuh"
