@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(128, 4) combineKernel(const __grid_constant__ 
 /** After the decode kernel of the same arguments, of which its blocks need not have ended to be launched. */
 template <DType kType, typename Shape>
 void launchCombine(const Arguments& a, cudaStream_t stream) {
-  constexpr int kThreads = 128, kBlocks = 264;  // as many as there is room for beside each other, if that does
+  constexpr int kThreads = 128, kBlocks = 528;  // as many as there is room for beside each other, if that does
   const int queries = std::min(a.batch.maxQueryLength, LatentScratchLayout::kMostQueries);
   const int most = (queries * a.query.heads + Shape::kTileRows - 1) / Shape::kTileRows;
   const int slices = a.batch.sequences * most * kSlices;

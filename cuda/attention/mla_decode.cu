@@ -6,11 +6,11 @@
 // latent is read from memory once for 16 rows: it is key and value in place. Its tile comes by one copy of boxes, or by
 // a copy a row (LatentForms), which reads memory from one end to the other.
 //
-// Measured on an H200, bf16, 16 heads, blocks of 64, shuffled, 2026-11-30, median of replayed graphs, the launch of
-// mla_combine.cuh included, latents counted once, when no launch began before the one in front of it had ended: 64 ×
-// 4096 93.0 µs, 3.25 TB/s; 128 × 4096 167.7 µs, 3.60; one of 4096 19.6 µs. The version before took 108, 181 and 20.1: it
-// had parts of 256 keys and a slower second launch; what each of the two cost was not measured apart. An earlier one
-// with parts of 256, copies alone and nothing folded, took 80, 152 and 6.8. 128 registers, no spills.
+// Measured on an H200, bf16, 16 heads, blocks of 64, shuffled, 2026-12-01, median of replayed graphs, the launch of
+// mla_combine.cuh included, latents counted once: 64 × 4096 91.2 µs, 3.31 TB/s; 128 × 4096 159 µs, 3.80; one of 4096
+// 18.3 µs. The version before, with as many workers as multiprocessors where fewer were done in the same time, and half
+// the blocks in the second launch, took 97, 183 and 18.1: 162 in this kernel, for items were cut into up to three pieces.
+// An earlier one with parts of 256, copies alone and nothing folded, took 80, 152 and 6.8. 128 registers, no spills.
 #include <algorithm>
 
 #include "cuda/attention/mla_decode_score.cuh"

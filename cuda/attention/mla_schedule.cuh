@@ -129,7 +129,10 @@ __device__ __forceinline__ int sumOverWarp(int value) {
   return value;
 }
 
-/** All of the line, and no more workers than give each a chunk; `before`: tiles of sequences before `end`. By a warp. */
+/**
+ * All of the line, and no more workers than are done in the time of the one with most chunks: others would only cut
+ * items into more pieces. `before`: tiles of sequences before `end`. By a warp.
+ */
 template <typename Shape>
 __device__ __forceinline__ Line lineOf(const Arguments& a, int end, int& before) {
   int tiles = 0, chunks = 0, passed = 0;
@@ -143,7 +146,9 @@ __device__ __forceinline__ Line lineOf(const Arguments& a, int end, int& before)
     chunks += (sequence.tiles + chunk - 1) / chunk * sequence.groups(a);
   }
   before = sumOverWarp(passed);
-  return {sumOverWarp(tiles), max(1, min(sumOverWarp(chunks), a.workers))};
+  chunks = max(1, sumOverWarp(chunks));
+  const int most = (chunks + a.workers - 1) / a.workers;  // that a worker has
+  return {sumOverWarp(tiles), (chunks + most - 1) / most};
 }
 
 /** The first segment of block `place` of the worker whose part of the line is [lineStart, lineEnd). By a whole warp. */

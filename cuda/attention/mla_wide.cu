@@ -11,11 +11,15 @@
 // clocks, in which shared memory moves 288 KB for the first, 128 KB for the second and 144 KB of copies, at 128 bytes
 // a clock 4480. A chunk that is put away moves 256 KB to and from the L2.
 //
-// Measured on an H200, bf16, 128 heads, 2026-11-30, median of replayed graphs, the launch of mla_combine.cuh included,
-// of the version before, whose copies waited in another order, a block for itself: 128 × 4096 359 µs, 407 TFLOP/s; one
-// of 4096 27.1 µs. Parts of 768 keys gave 365 µs and 36.9 where 512 gave 383 and 29.9. An earlier one, of 515 µs, took
-// 317 without its waits for tiles. 168 registers at launch, 232 in the warpgroups; 216 bytes are spilt, none of them
-// read in the loop over tiles.
+// Maxima follow lazily: what was summed is scaled only where a score rises far above them, which after a chunk's first
+// tile it seldom does.
+//
+// Measured on an H200, bf16, 128 heads, 2026-12-01, median of replayed graphs, the launch of mla_combine.cuh included:
+// 128 × 4096 352 µs, 415 TFLOP/s; one of 4096 28.9 µs. The version before, whose maxima followed at every tile and whose
+// sequences were cut for two more workers than were of use, took 375 and 29.8; what each of the two cost was not measured
+// apart. Scoring the next even tile right behind the odd one's values took 363 µs, and beginning workers some thousand
+// clocks apart changed nothing; profiled in that form a pair took some 8900 clocks, and folding and putting away chunks,
+// of 8 tiles, 17 % of the left warpgroup's time. 168 registers at launch, 232 in the warpgroups; 216 bytes are spilt.
 #include <algorithm>
 
 #include "cuda/attention/mla_wide_group.cuh"

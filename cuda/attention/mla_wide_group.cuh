@@ -12,6 +12,8 @@ namespace octavo::cuda::mla::wide {
 /** Hardware barriers. The first three are arrived at by one warpgroup and waited for by the other. */
 enum Meeting { kEvenScored = 1, kEvenReady, kOddReady, kBothGroups, kOwnGroup };
 
+constexpr float kRise = 8;  // weights stay below 2^kRise
+
 template <DType kType, int kGroup>
 class Group {
  public:
@@ -33,6 +35,8 @@ class Group {
   }
 
  private:
+  static constexpr int kWindow = kGroup == 0 ? 12 : 16;  // the left group holds weights besides
+
   __device__ __forceinline__ float4* at(int slot) const { return sliceAt<Shape>(a_, slot, slice_); }
 
   /** Where one worker has all chunks before the segment's and is done with them: their fold. */
@@ -114,15 +118,20 @@ class Group {
     }
   }
 
-  /** The larger of the maximum so far and the scores, of each of the lane's rows. */
+  /**
+   * What is to be the maximum of each of the lane's rows: the one so far, unless a score is above it by so much that
+   * weights would grow. After a chunk's first tiles it seldom moves, and what was summed need not be scaled.
+   */
   __device__ __forceinline__ void raise(float (&most)[2], const State& state, const float (&scores)[32]) const {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      most[r] = state.scales.maximum[r];
+      float top = -INFINITY;
 #pragma unroll
-      for (int i = 0; i < 32; i += 4) most[r] = fmaxf(most[r], fmaxf(scores[i + 2 * r], scores[i + 2 * r + 1]));
-      most[r] = fmaxf(most[r], __shfl_xor_sync(0xffffffffu, most[r], 1));
-      most[r] = fmaxf(most[r], __shfl_xor_sync(0xffffffffu, most[r], 2));
+      for (int i = 0; i < 32; i += 4) top = fmaxf(top, fmaxf(scores[i + 2 * r], scores[i + 2 * r + 1]));
+      top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 1));
+      top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 2));
+      const float before = state.scales.maximum[r];
+      most[r] = (top - before) * a_.scaleLog2 > kRise ? top : before;
     }
   }
 
@@ -130,7 +139,8 @@ class Group {
   __device__ __forceinline__ void moveTo(State& state, const float (&most)[2], float (&factors)[2]) const {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      factors[r] = ptx::exp2Approximate(state.scales.maximum[r] * a_.scaleLog2 - baseOf(most[r]));
+      const float before = state.scales.maximum[r];
+      factors[r] = before == most[r] ? 1.0f : ptx::exp2Approximate(before * a_.scaleLog2 - baseOf(most[r]));
       state.scales.maximum[r] = most[r];
       state.scales.sum[r] *= factors[r];
     }
@@ -173,7 +183,6 @@ class Group {
       ptx::storeMatrices(weightsAt(odd, step), weights[4 * step], weights[4 * step + 1], weights[4 * step + 2],
                          weights[4 * step + 3]);
     }
-    ptx::fenceForCopies();  // the slab is filled by a copy again
   }
   __device__ __forceinline__ void putScores(const float (&scores)[32], int odd) const {
     uint32_t weights[16];
@@ -245,7 +254,7 @@ class Group {
       uint32_t weights[16];
       if constexpr (kGroup == 0) weighEven(part, factors, weights, pair);
       if (isNew) {
-        part.fold(done, before);
+        part.fold<kWindow>(done, before);
         if (!folds) ++slot;
         else before = at(slot);
         part.store(done, at(slot));
@@ -257,7 +266,7 @@ class Group {
       else addOdd(part, pair);
     }
     closeSums(part);
-    part.fold(part.scales, before);
+    part.fold<kWindow>(part.scales, before);
     if (folds && ends) write(part, segment);
     else part.store(part.scales, at(folds ? slot : slot + 1));
     if (folds) publish(a_, segment, slice_, ends ? kIsWritten : kHasBegun);
@@ -323,6 +332,7 @@ class Group {
     awaitPart(kOddB);
     getWeights(weights, 1);
     addValues(state, weights, 1, pair.filled - Shape::kTileKeys);
+    ptx::fenceForCopies();  // the slab of the weights is filled by a copy again
     release(kOddB);
   }
 
@@ -360,6 +370,7 @@ class Group {
       ptx::announce(kOddReady, 256);
     }
     finish(state);
+    ptx::fenceForCopies();
     release(kEvenB);
     if (!pair.isWhole) return;
     state.scale(factors);

@@ -30,28 +30,29 @@ struct State {
     return make_float4(out[i * 4], out[i * 4 + 1], out[i * 4 + 2], out[i * 4 + 3]);
   }
 
-  /** The values, and `own`, their maxima and sums, become the fold with what lies at `at`, of earlier keys; or null. */
+  /**
+   * The values, and `own`, their maxima and sums, become the fold with what lies at `at`, of earlier keys; or null.
+   * `kWindow` vectors are on their way at once: each visit of the L2 is waited for.
+   */
+  template <int kWindow>
   __device__ __forceinline__ void fold(Scales& own, const float4* at) {
-    constexpr int kBatch = 8;  // on their way: a visit of the L2 each time
     if (at == nullptr) return;
+    float4 ahead[kWindow];
     Scales before(at);
+#pragma unroll
+    for (int i = 0; i < kWindow; ++i) ahead[i] = __ldcg(at + (i + 1) * 32);
     float left[2], right[2];
     before.fold(own, left, right);
     own = before;
 #pragma unroll
-    for (int first = 0; first < 32; first += kBatch) {
-      float4 batch[kBatch];
-#pragma unroll
-      for (int i = 0; i < kBatch; ++i) batch[i] = __ldcg(at + (first + i + 1) * 32);
-#pragma unroll
-      for (int i = 0; i < kBatch; ++i) {
-        const float4 v = foldValues(batch[i], vector(first + i), left, right);
-        float* const to = out + 4 * (first + i);
-        to[0] = v.x;
-        to[1] = v.y;
-        to[2] = v.z;
-        to[3] = v.w;
-      }
+    for (int i = 0; i < 32; ++i) {
+      const float4 v = foldValues(ahead[i % kWindow], vector(i), left, right);
+      if (i + kWindow < 32) ahead[i % kWindow] = __ldcg(at + (i + kWindow + 1) * 32);
+      float* const to = out + 4 * i;
+      to[0] = v.x;
+      to[1] = v.y;
+      to[2] = v.z;
+      to[3] = v.w;
     }
   }
   __device__ __forceinline__ void store(const Scales& own, float4* at) const {

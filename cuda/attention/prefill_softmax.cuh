@@ -17,6 +17,13 @@ struct Softmax {
   float base[2] = {kUnseen, kUnseen}, sum[2] = {0, 0};
 };
 
+/** What products of a lane's two rows are multiplied by, in log2 units, where the rows differ in it. */
+struct RowScales {
+  float of[2] = {0, 0};
+};
+__device__ __forceinline__ float scaleOf(float scale, int) { return scale; }
+__device__ __forceinline__ float scaleOf(const RowScales& scales, int r) { return scales.of[r]; }
+
 /** −inf where a row does not see a key. `position`: of the lane's first row; `firstKey`: of the tile. */
 template <int kCount>
 __device__ __forceinline__ void maskScores(float (&scores)[kCount], int position, int firstKey, int window) {
@@ -34,8 +41,8 @@ __device__ __forceinline__ void maskScores(float (&scores)[kCount], int position
  * none does, and no lanes need to exchange anything. As integers floats compare rightly where one of them is positive;
  * where none is, 0 stands for their maximum, and a true answer may be one too many.
  */
-template <int kCount>
-__device__ __forceinline__ bool rises(const Softmax& softmax, const float (&scores)[kCount], float scaleLog2) {
+template <int kCount, typename Scale>
+__device__ __forceinline__ bool rises(const Softmax& softmax, const float (&scores)[kCount], const Scale& scaleLog2) {
   constexpr int kChains = 4;  // independent ones, for the latency
   bool rise = false;
 #pragma unroll
@@ -47,7 +54,7 @@ __device__ __forceinline__ bool rises(const Softmax& softmax, const float (&scor
       most[i % kChains] = i < kChains ? max(first, second) : __vimax3_s32(most[i % kChains], first, second);
     }
     float top = __int_as_float(__vimax3_s32(max(most[0], most[1]), most[2], most[3]));
-    rise = rise || fmaxf(top * scaleLog2, 0) > softmax.base[r] + kRise;
+    rise = rise || fmaxf(top * scaleOf(scaleLog2, r), 0) > softmax.base[r] + kRise;
   }
   return __any_sync(0xffffffffu, rise);
 }
@@ -64,8 +71,8 @@ struct Correction {
 };
 
 /** Brings the bases of those rows that need it to their maxima. Whether one does depends on the row alone. */
-template <int kCount>
-__device__ __forceinline__ Correction rebase(Softmax& softmax, const float (&scores)[kCount], float scaleLog2) {
+template <int kCount, typename Scale>
+__device__ __forceinline__ Correction rebase(Softmax& softmax, const float (&scores)[kCount], const Scale& scaleLog2) {
   Correction correction;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -73,7 +80,7 @@ __device__ __forceinline__ Correction rebase(Softmax& softmax, const float (&sco
 #pragma unroll
     for (int i = 2 * r; i < kCount; i += 4) most = fmaxf(most, fmaxf(scores[i], scores[i + 1]));
     most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 1));
-    most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 2)) * scaleLog2;
+    most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 2)) * scaleOf(scaleLog2, r);
     float base = most > softmax.base[r] + kRise ? most : softmax.base[r];
     correction.factors[r] = ptx::exp2Approximate(softmax.base[r] - base);
     softmax.base[r] = base;
@@ -83,15 +90,16 @@ __device__ __forceinline__ Correction rebase(Softmax& softmax, const float (&sco
 }
 
 /** Scores to weights in place. */
-template <int kCount>
-__device__ __forceinline__ void weigh(Softmax& softmax, float (&scores)[kCount], float scaleLog2) {
+template <int kCount, typename Scale>
+__device__ __forceinline__ void weigh(Softmax& softmax, float (&scores)[kCount], const Scale& scaleLog2) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
+    const float scale = scaleOf(scaleLog2, r);
     float even = 0, odd = 0;
 #pragma unroll
     for (int i = 2 * r; i < kCount; i += 4) {
-      scores[i] = ptx::exp2Approximate(fmaf(scores[i], scaleLog2, -softmax.base[r]));
-      scores[i + 1] = ptx::exp2Approximate(fmaf(scores[i + 1], scaleLog2, -softmax.base[r]));
+      scores[i] = ptx::exp2Approximate(fmaf(scores[i], scale, -softmax.base[r]));
+      scores[i + 1] = ptx::exp2Approximate(fmaf(scores[i + 1], scale, -softmax.base[r]));
       even += scores[i];
       odd += scores[i + 1];
     }
@@ -118,12 +126,15 @@ __device__ __forceinline__ SoftmaxEnd endRow(const Softmax& softmax, int r, cons
 }
 
 /** Products under the soft cap, as such: not in log2 units yet. */
-template <int kCount>
-__device__ __forceinline__ void capScores(float (&scores)[kCount], const Variant& variant, float scaleLog2) {
-  const float back = __fdividef(1.0f, scaleLog2);
+template <int kCount, typename Scale>
+__device__ __forceinline__ void capScores(float (&scores)[kCount], const Variant& variant, const Scale& scaleLog2) {
 #pragma unroll
-  for (int i = 0; i < kCount; ++i) {
-    scores[i] = cappedRoughly(scores[i] * scaleLog2, variant.cap, variant.inverseCap) * back;
+  for (int r = 0; r < 2; ++r) {
+    const float scale = scaleOf(scaleLog2, r), back = __fdividef(1.0f, scale);
+#pragma unroll
+    for (int i = 2 * r; i < kCount; i += i % 2 == 0 ? 1 : 3) {
+      scores[i] = cappedRoughly(scores[i] * scale, variant.cap, variant.inverseCap) * back;
+    }
   }
 }
 

@@ -20,9 +20,9 @@ struct CodeSource {
   }
   /** Of a lane for its own slice. */
   static __device__ __forceinline__ void fetch(const Arguments& a, const CUtensorMap* map, uint32_t to,
-                                               uint32_t barrier, int block, int head, int row) {
+                                               uint32_t barrier, int block, int head, int row, uint64_t policy) {
     const int line = (head * a.cache.blockSize + row) >> Shape::Rows::kShared;
-    ptx::loadTile(to, map, barrier, 0, line, 0, a.layer * 2, block);
+    ptx::loadTile(to, map, barrier, 0, line, 0, a.layer * 2, block, policy);
   }
   /** Scales of each key and value: a lane brings those of four, and no more is asked of the one that copies codes. */
   static constexpr int kScaleLanes = Shape::kSliceScaleBytes / 16;  // for a slice

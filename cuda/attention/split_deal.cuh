@@ -20,6 +20,8 @@ class Dealer {
 #pragma unroll 1
     do {
       if (number < deal.units()) publish(deal.unit(number));
+      // A unit that lasts is taken late: so who is done first takes more.
+      if (lasts_) waitDone(published_ - 2);
       drawn = __shfl_sync(0xffffffffu, drawn, 0);
       number = blocks + drawn;
       restart(drawn, deal.units());
@@ -51,12 +53,21 @@ class Dealer {
     to.entries[lane + 32] = entries[1];
     arriveAsWarp(barriers_.unitFull(turn_.at));
     turn_.advance();
+    ++published_;
+    lasts_ = unit.endChunk - unit.firstChunk > 1;
+  }
+
+  /** Until the block's unit of that number is done. */
+  __device__ __forceinline__ void waitDone(int unit) const {
+    if (unit >= 0) ptx::waitBarrier(barriers_.unitFree(unit % Shape::kUnits), unit / Shape::kUnits & 1);
   }
 
   const Arguments& a_;
   uint8_t* const shared_;
   const Barriers<Shape> barriers_;
   Turn<Shape::kUnits> turn_;
+  int published_ = 0;
+  bool lasts_ = false;  // the last one published
 };
 
 }  // namespace octavo::cuda::split

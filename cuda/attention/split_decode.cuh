@@ -11,19 +11,17 @@
 // Of a cache of codes these become fragments of fp16 as they are read (split_codes.cuh). Items of 32 rows are added by
 // eight warps, two a slice (split_ring.cuh).
 //
-// On Hopper one lane brings keys and values of a slice by one tensor copy (UTMALDG), and slices are added in pairs,
-// so that neither waits for its own products; elsewhere, and for dims that are no multiple of 64, all lanes copy.
+// On Hopper a lane brings keys and values of a slice by one tensor copy (UTMALDG), and slices are added in pairs, so
+// that neither waits for its own products; elsewhere, and for dims that are no multiple of 64, all lanes copy.
 //
-// Measured on an H200, bf16, 32 query and 8 KV heads of 128, shuffled blocks, 2026-11-30, median of replayed graphs, KV
-// bytes counted once (before: warps that fed, added and folded for themselves, dealt in advance): 64 × 4096 268 µs,
-// 4.00 TB/s (3.84); 256 ragged of 256 … 8192 4.10 (4.09); 16 × 4096 3.52 (3.11); 64 × 1024 3.33 (3.07); one of 1k 8.9
-// µs (12.6), of 8k 17.2 (24.7), of 32k 40.4 (57.8), of 128k 144 (157); one of 128k with 63 of 1k against the same bytes
-// even 1.08 (1.13); dim 64 3.82 (3.45), dim 256 4.10 (3.79), 32 KV heads 4.03 (3.87); 4 query tokens 3.71 (1.11), 8
-// tokens 2.45 (1.06), then by four warps of 32 rows each. With all blocks in the L2 the same runs at 7.4 TB/s: memory is
-// the limit, but for 8 tokens (2.5: the products of 32 rows). Chunks dealt singly when there are many lose a third: a
-// unit costs its block about 2 µs of dealing and feeding. None of this has been measured since the last sequences are
-// dealt by chunks. Registers 161 to 255, none spilled at 64 and 128 but for 32 rows, where the warps that finish spill 96
-// and 608 bytes.
+// Measured on an H200, bf16, 32 query and 8 KV heads of 128, shuffled blocks, 2026-12-01, median of replayed graphs, KV
+// bytes counted once, where a plain read makes 4.6 to 4.7 TB/s: 64 × 4096 264 µs, 4.07 TB/s; 256 ragged of 256 … 8192
+// 4.17; 16 × 4096 3.72; 64 × 1024 3.62; one of 1k 8.8 µs, of 8k 18.2, of 32k 40.9, of 128k 140; dim 64 3.93, dim 256
+// 4.08, 32 KV heads 4.10; 4 query tokens 3.83, 8 tokens 3.03; 64 × 4096 of e4m3 3.76, of int8 3.80; as on an A100 4.00.
+// With all blocks in the L2 it ran at 7.4 TB/s before: memory is the limit, but for 8 tokens. Chunks dealt singly cost 15 to 20 µs in all as soon as a block takes more than two of
+// them, whether as the tail of the batch or all of it, with fences or without: that is not understood. Neither eight
+// warps for codes (3.37 TB/s) nor eight pieces folded at once (16 × 4096 3.15) gained. Registers 161 to 255, none spilled
+// at 64 and 128 but for 32 rows, where finishers keep their quads in local memory.
 #pragma once
 
 #include "cuda/attention/split_deal.cuh"

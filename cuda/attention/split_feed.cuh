@@ -11,7 +11,9 @@ class Feed {
   using Shape = typename Source::Shape;
 
   __device__ __forceinline__ Feed(const Arguments& a, const CUtensorMap* map, uint8_t* shared)
-      : a_(a), map_(map), units_(shared), at_(ptx::sharedAddress(shared)) {}
+      : a_(a), map_(map), units_(shared), at_(ptx::sharedAddress(shared)) {
+    if constexpr (Source::kTensor) policy_ = ptx::evictFirstPolicy();
+  }
 
   __device__ __forceinline__ void run() {
     Source::prepare(map_);
@@ -62,11 +64,11 @@ class Feed {
                                             int place, int count) const {
     const int lane = static_cast<int>(threadIdx.x % 32), mine = lane % Shape::kWarps;
     const int block = __shfl_sync(0xffffffffu, window, place + mine), row = rowOf(unit, slice + mine);
-    if (lane < count) Source::fetch(a_, map_, stage + mine * Shape::kSliceBytes, full, block, unit.head, row);
+    if (lane < count) Source::fetch(a_, map_, stage + mine * Shape::kSliceBytes, full, block, unit.head, row, policy_);
     if constexpr (Shape::kCoded) {
       if constexpr (Source::kHasKeyScales) {
-        const int scaled = lane / Source::kScaleLanes;
-        const int from = __shfl_sync(0xffffffffu, window, place + scaled);
+        static_assert(Shape::kWarps * Source::kScaleLanes <= 32);
+        const int scaled = lane / Source::kScaleLanes, from = __shfl_sync(0xffffffffu, window, place + scaled);
         if (scaled >= count) return;
         Source::fetchScales(a_, stage + Shape::kScalesAt, from, unit.head, rowOf(unit, slice + scaled));
       }
@@ -106,6 +108,7 @@ class Feed {
   UnitReader<Shape> units_;
   const uint32_t at_;
   Turn<Shape::kStages> stage_;
+  uint64_t policy_ = 0;  // keys and values are read once
 };
 
 }  // namespace octavo::cuda::split

@@ -39,21 +39,10 @@ void launchDim(const Arguments& a, const Launch& to) {
   if constexpr (kTiles <= 2) launchShape<kType, kDim, kTiles, CopySource<kDim, kTiles>, kFew>(a, {}, to);
 }
 
-/**
- * By the query rows of an item, as AttentionScratchLayout has room for them. The rows of few tokens follow from the
- * longest query of the batch, on which no bits may depend: one tile, whose slices are added by more warps, is theirs only
- * where it is so for every query.
- */
-template <bool kFew>
-int32_t tilesOf(const Arguments& a) {
-  const int32_t tiles = AttentionScratchLayout::tilesFor(a.rows);
-  const bool isAlwaysOne = !kFew || AttentionScratchLayout::tilesFor(a.headShare * kMostTokens) == 1;
-  return tiles == 1 && !isAlwaysOne ? 2 : tiles;
-}
-
+/** By the query rows of an item, as AttentionScratchLayout has room for them. */
 template <DType kType, int kDim, bool kFew>
 void launchTiles(const Arguments& a, const Launch& to) {
-  const int32_t tiles = tilesOf<kFew>(a);
+  const int32_t tiles = AttentionScratchLayout::tilesFor(a.rows);
   if constexpr (kFew) {
     if (tiles == 4) return launchDim<kType, kDim, 4, kFew>(a, to);
   }
@@ -81,7 +70,7 @@ void launchCodes(const Arguments& a, const Launch& to) {
 
 template <DType kCode, int kDim, bool kFew>
 void launchCodeTiles(const Arguments& a, const Launch& to) {
-  const int32_t tiles = tilesOf<kFew>(a);
+  const int32_t tiles = AttentionScratchLayout::tilesFor(a.rows);
   if constexpr (kFew) {
     if (tiles == 4) return launchCodes<kCode, kDim, 4, kFew>(a, to);
   }

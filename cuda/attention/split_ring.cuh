@@ -19,19 +19,17 @@ struct alignas(16) Dealt {
 /**
  * Who works in a block, and where things lie in shared memory. Warps 0 to kAdders − 1 add slices; then come the warps
  * that finish what these have made, each with its dims; one deals, and the last one feeds. A stage holds a slice for
- * each of kWarps warps. Where an item has more rows than a tile, kWarps more add the same slices for each further tile:
- * a warp's registers then hold fragments of two slices, and as there are fewer slices in a stage, finishers have no more
- * states to fold for each key.
+ * each of the first kWarps. Where an item has 32 rows, kWarps more add the same slices with the other half of the rows:
+ * one warp's registers leave no room to have fragments under way, and two hide each other's waits.
  */
 template <int kDim, int kTiles, bool kTensor, DType kCode = DType::kF32>
 struct Shape {
   static constexpr bool kCoded = isCode(kCode);
   using Rows = std::conditional_t<kCoded, CodeRows<kDim>, SliceRows<kDim, kTensor>>;
   static constexpr float kWeightShift = kCoded ? KeyScales::kShift : NoScales::kShift;
-  /** Slices in a stage. */
-  static constexpr int kWarps = kTiles == 1 && (kDim <= 128 || kTensor) ? 4 : 2;
+  static constexpr int kWarps = kDim <= 128 || kTensor ? 4 : 2;  // slices in a stage
   static constexpr int kFinishers = AttentionScratchLayout::kFinishers;
-  static constexpr int kAdders = kWarps * kTiles;
+  static constexpr int kHalves = kTiles == 4 ? 2 : 1, kWarpTiles = kTiles / kHalves, kAdders = kWarps * kHalves;
   static constexpr int kThreads = (kAdders + kFinishers + 2) * 32;
   static constexpr int kSliceBytes = 2 * Rows::kBytes, kScalesAt = kWarps * kSliceBytes;
   static constexpr int kSliceScaleBytes = 2 * kSliceKeys * static_cast<int>(sizeof(float));
@@ -40,12 +38,11 @@ struct Shape {
   static constexpr int kStateBytes = (kDim / 16 + 1) * kTiles * 32 * 16;
   static constexpr int kUnits = 3;  // dealt, and not done
   static constexpr int kQueryBytes = kTiles * 8 * (kDim * 2 + 16);  // rows padded
-  static constexpr int kBarrierBytes = 384, kMostStages = 16;
-  static constexpr int kTableBytes = kNearSequences * 12 + kUnits * static_cast<int>(sizeof(Dealt)) + kBarrierBytes;
+  static constexpr int kTableBytes = kNearSequences * 12 + kUnits * static_cast<int>(sizeof(Dealt)) + 256;
   static constexpr int kFree = ((kTensor ? 227 : 163) << 10) - 1024 - kTableBytes - kUnits * kQueryBytes;
   static constexpr int stages(int states) {
-    int fit = (kFree - states * kWarps * kStateBytes) / kStageBytes, most = kMostStages / (kWarps / 2);
-    return fit < most ? fit : most;
+    int fit = (kFree - states * kWarps * kStateBytes) / kStageBytes;
+    return fit < 8 ? fit : 8;
   }
   static constexpr int kStates = stages(2) >= 4 ? 2 : 1;
   static constexpr int kStages = stages(kStates);
@@ -53,7 +50,7 @@ struct Shape {
   static constexpr int kStatesAt = kStages * kStageBytes, kQueryAt = kStatesAt + kStates * kWarps * kStateBytes;
   static constexpr int kUnitsAt = kQueryAt + kUnits * kQueryBytes;
   static constexpr int kNearAt = kUnitsAt + kUnits * static_cast<int>(sizeof(Dealt));
-  static constexpr int kBarriersAt = kUnitsAt + kTableBytes - kBarrierBytes;
+  static constexpr int kBarriersAt = kUnitsAt + kTableBytes - 256;
   static_assert(kNearAt + kNearSequences * 12 <= kBarriersAt);
   static constexpr int kBytes = kUnitsAt + kTableBytes + 1024;  // swizzled rows start at a multiple of 1024
 };
@@ -64,11 +61,11 @@ struct Barriers {
   uint32_t first;
   __device__ __forceinline__ explicit Barriers(uint32_t shared) : first(shared + Shape::kBarriersAt) {}
   __device__ __forceinline__ uint32_t full(int stage) const { return first + stage * 8; }
-  __device__ __forceinline__ uint32_t empty(int stage) const { return first + 128 + stage * 8; }
-  __device__ __forceinline__ uint32_t stateFull(int state) const { return first + 256 + state * 8; }
-  __device__ __forceinline__ uint32_t stateFree(int state) const { return first + 272 + state * 8; }
-  __device__ __forceinline__ uint32_t unitFull(int unit) const { return first + 288 + unit * 8; }
-  __device__ __forceinline__ uint32_t unitFree(int unit) const { return first + 320 + unit * 8; }
+  __device__ __forceinline__ uint32_t empty(int stage) const { return first + 64 + stage * 8; }
+  __device__ __forceinline__ uint32_t stateFull(int state) const { return first + 128 + state * 8; }
+  __device__ __forceinline__ uint32_t stateFree(int state) const { return first + 144 + state * 8; }
+  __device__ __forceinline__ uint32_t unitFull(int unit) const { return first + 160 + unit * 8; }
+  __device__ __forceinline__ uint32_t unitFree(int unit) const { return first + 192 + unit * 8; }
 
   /** By one thread. `copiers`: arrivals that fill a stage. */
   __device__ __forceinline__ void init(int copiers) const {
@@ -177,8 +174,9 @@ struct TensorSource {
   }
   /** Of a lane for its own slice. */
   static __device__ __forceinline__ void fetch(const Arguments& a, const CUtensorMap* map, uint32_t to,
-                                               uint32_t barrier, int block, int head, int row) {
-    ptx::loadTile(to, map, barrier, 0, head * a.cache.blockSize + row, 0, block * a.planes + a.layer * 2);
+                                               uint32_t barrier, int block, int head, int row, uint64_t policy) {
+    const int line = head * a.cache.blockSize + row;
+    ptx::loadTile(to, map, barrier, 0, line, 0, block * a.planes + a.layer * 2, policy);
   }
   static __device__ __forceinline__ void finish(uint32_t) {}
   /** Values where nothing is visible: a weight of 0 does not make a number of NaN. */

@@ -5,9 +5,8 @@
 // quads a *group*. What a chunk is depends on the item's own length alone; chunks are folded into quads, these into
 // groups and these into the item, in order, whoever made them. So a result does not depend on the batch, on the number
 // of blocks, or on who arrived last. A *unit* is what a block takes at a time: a chunk, a quad or a whole item, by the
-// size of the batch; where it is quads, the last sequences are dealt by chunks, for what a block still has to do when the
-// others have nothing left is half a unit on average. The first units go to the blocks in turn, every other one to the
-// block that asks first: multiprocessors read at different speeds.
+// size of the batch. The first units go to the blocks in turn, every other one to the block that asks first:
+// multiprocessors read at different speeds.
 #pragma once
 
 #include "cuda/attention/attention.h"
@@ -45,10 +44,13 @@ struct Arguments {
   int32_t planes;      // of keys or values in a block: 2 · layers
 };
 
-/** log2 of a chunk's slices: short contexts are cut finely, so that one fills the card; long ones into 256. */
-__device__ __forceinline__ int chunkShift(int slices) {
-  if (slices <= 256) return slices <= 128 ? 3 : 4;
-  return max(5, 24 - __clz(slices - 1));
+/**
+ * log2 of a chunk's slices: short contexts are cut finely, so that one fills the card; long ones into 256. Of codes
+ * twice as many slices are as many bytes, and states for finishers to fold are fewer.
+ */
+__device__ __forceinline__ int chunkShift(const Arguments& a, int slices) {
+  if (slices <= 128) return 3;
+  return (slices <= 256 ? 4 : max(5, 24 - __clz(slices - 1))) + (isCode(a.cache.dtype) ? 1 : 0);
 }
 
 __device__ __forceinline__ int ceilDivide(int value, int divisor) { return (value + divisor - 1) / divisor; }
@@ -83,8 +85,8 @@ struct Keys {
 __device__ __forceinline__ int itemsOf(const Arguments& a) { return a.cache.kvHeads * a.shares; }
 
 /** Units of an item of so many slices. */
-__device__ __forceinline__ int unitsOf(int slices, int unitChunks) {
-  const int shift = chunkShift(slices), chunks = (slices + (1 << shift) - 1) >> shift;
+__device__ __forceinline__ int unitsOf(const Arguments& a, int slices, int unitChunks) {
+  const int shift = chunkShift(a, slices), chunks = (slices + (1 << shift) - 1) >> shift;
   return unitChunks == 1 ? chunks : unitChunks == kQuad ? ceilDivide(chunks, kQuad) : min(chunks, 1);
 }
 
@@ -144,8 +146,8 @@ class Deal {
       const Stand stand(a, sequence);
       if (sequence < kNearSequences) near[sequence] = stand;
       const int slices = Keys<kFew>(a, stand).slices;
-      chunks += unitsOf(slices, 1);
-      quads += unitsOf(slices, kQuad);
+      chunks += unitsOf(a, slices, 1);
+      quads += unitsOf(a, slices, kQuad);
       whole += slices > 0;
     }
     __syncwarp();
@@ -169,7 +171,7 @@ class Deal {
     int before = __shfl_sync(0xffffffffu, through_, max(0, from - 1));
     if (from == 0) before = 0;
     while (perLane_ > 1) {
-      int mine = sequence + lane < a_.batch.sequences ? unitsIn(sequence + lane) : 0;
+      int mine = sequence + lane < a_.batch.sequences ? unitsOf(a_, keysOf(sequence + lane).slices, unitChunks_) : 0;
       int through = before + scanOverWarp(mine) * itemsOf(a_);
       unsigned past = __ballot_sync(0xffffffffu, through > number);
       if (past != 0) {
@@ -185,11 +187,6 @@ class Deal {
   }
 
  private:
-  /** Units of one item of the sequence. */
-  __device__ __forceinline__ int unitsIn(int sequence) const {
-    return unitsOf(keysOf(sequence).slices, unitChunks_);
-  }
-
   __device__ __forceinline__ Keys<kFew> keysOf(int sequence) const {
     return {a_, sequence < kNearSequences ? near_[sequence] : Stand(a_, sequence)};
   }
@@ -198,12 +195,12 @@ class Deal {
     const int items = itemsOf(a_), index = inSequence / items, item = inSequence - index * items;
     const int kvHead = a_.shares == 1 ? item : item / a_.shares, share = (item - kvHead * a_.shares) * a_.headShare;
     Unit unit;
-    const int shift = chunkShift(keys.slices), together = unitChunks_;
+    const int shift = chunkShift(a_, keys.slices);
     unit.chunk = 1 << shift;
     unit.chunks = (keys.slices + unit.chunk - 1) >> shift;
-    unit.isWhole = together == kWhole;
-    unit.firstChunk = unit.isWhole ? 0 : index * together;
-    unit.endChunk = unit.isWhole ? unit.chunks : min(unit.chunks, unit.firstChunk + together);
+    unit.isWhole = unitChunks_ == kWhole;
+    unit.firstChunk = unit.isWhole ? 0 : index * unitChunks_;
+    unit.endChunk = unit.isWhole ? unit.chunks : min(unit.chunks, unit.firstChunk + unitChunks_);
     unit.slices = keys.slices;
     unit.firstKey = keys.firstSlice * kSliceKeys;
     unit.first = keys.first;
@@ -218,7 +215,7 @@ class Deal {
     unit.index = index;
     unit.slot = number - index * items;
     unit.step = items;
-    unit.pieces = together == 1 ? unit.chunks : unit.isWhole ? 1 : ceilDivide(unit.chunks, kQuad);
+    unit.pieces = unitChunks_ == 1 ? unit.chunks : unit.isWhole ? 1 : ceilDivide(unit.chunks, kQuad);
     unit.counter = sequence * items + item;
     return unit;
   }

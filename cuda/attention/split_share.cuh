@@ -71,13 +71,14 @@ struct Share {
   /** Folds a tile of the states of all warps, in their order. `states`: of warp 0, at this lane. */
   template <int kTiles>
   __device__ __forceinline__ void collect(const float4* states, int tile) {
-    constexpr int kTile = (kSixteens + 1) * 32, kState = kTile * kTiles;
-    states += tile * kTile;
+    constexpr int kState = (kSixteens + 1) * kTiles * 32, kTogether = Shape::kWarpTiles;
+    states += tile / kTogether * (kSixteens + 1) * kTogether * 32;
+    tile %= kTogether;
     float4 heads[kWarps];
     float weight[kWarps][2], most[2] = {-INFINITY, -INFINITY};
 #pragma unroll
     for (int w = 0; w < kWarps; ++w) {
-      heads[w] = states[w * kState];
+      heads[w] = states[w * kState + tile * 32];
       most[0] = fmaxf(most[0], heads[w].x);
       most[1] = fmaxf(most[1], heads[w].y);
     }
@@ -98,7 +99,7 @@ struct Share {
       if (!has(i)) continue;
 #pragma unroll
       for (int w = 0; w < kWarps; ++w) {
-        addScaled(values[i], states[w * kState + (1 + sixteen(i)) * 32], weight[w]);
+        addScaled(values[i], states[w * kState + (kTogether + sixteen(i) * kTogether + tile) * 32], weight[w]);
       }
     }
   }

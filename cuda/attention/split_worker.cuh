@@ -8,26 +8,29 @@
 
 namespace octavo::cuda::split {
 
-/** Where states go from who makes them to who finishes them: of a tile of the rows, of a slice's warp. */
-template <typename Shape, int kTiles>
-__device__ __forceinline__ float4* stateAt(uint8_t* shared, int state, int warp, int tile) {
-  constexpr int kTileBytes = Shape::kStateBytes / kTiles;
-  uint8_t* const at = shared + Shape::kStatesAt + ((state * Shape::kWarps + warp) * kTiles + tile) * kTileBytes;
+/** Where states go from who makes them to who finishes them. */
+template <typename Shape>
+__device__ __forceinline__ float4* stateAt(uint8_t* shared, int state, int warp, int half) {
+  constexpr int kHalfBytes = Shape::kStateBytes / Shape::kHalves;
+  uint8_t* const at = shared + Shape::kStatesAt + ((state * Shape::kWarps + warp) * Shape::kHalves + half) * kHalfBytes;
   return reinterpret_cast<float4*>(at) + threadIdx.x % 32;
 }
 
-/** A warp that adds every kWarps-th slice of a chunk to the state of a tile of query rows. */
+/** A warp that adds every kWarps-th slice of a chunk. */
 template <DType kType, int kDim, int kTiles, typename Source, bool kFew>
 struct Adder {
   using Shape = typename Source::Shape;
-  using Query = std::conditional_t<kDim <= 128, RegisterQuery<kDim, 1>, SharedQuery<kDim, 1>>;
+  static constexpr int kMine = Shape::kWarpTiles;
+  static constexpr bool kHoldsQuery = kDim <= 128 && (kMine == 1 || !Shape::kCoded);
+  using Query = std::conditional_t<kHoldsQuery, RegisterQuery<kDim, kMine>, SharedQuery<kDim, kMine>>;
   /** Slices that are added at once: two where registers suffice, for then neither waits for its own products. */
-  static constexpr int kStep = Shape::kStages >= 4 && !(Shape::kCoded && kDim == 256) ? 2 : 1;
+  static constexpr bool kAddsPairs = Shape::kHalves == 1 && Shape::kStages >= 4;
+  static constexpr int kStep = kAddsPairs && !(Shape::kCoded && (kDim == 256 || kMine == 2)) ? 2 : 1;
   uint8_t* shared;
   Scoring scoring;
   bool hasScales;  // in the cache, of codes
-  RowFactors<1> factors;
-  int warp = threadIdx.x / 32 % Shape::kWarps, tile = threadIdx.x / 32 / Shape::kWarps;
+  RowFactors<kMine> factors;
+  int warp = threadIdx.x / 32 % Shape::kWarps, half = threadIdx.x / 32 / Shape::kWarps;
   uint32_t ring = ptx::sharedAddress(shared) + warp * Shape::kSliceBytes;
   Barriers<Shape> barriers{ptx::sharedAddress(shared)};
   Turn<Shape::kStages> stage;
@@ -40,18 +43,18 @@ struct Adder {
       const Unit& unit = units.next().unit;
       if (unit.chunks == 0) return;
       Query query;
-      const uint32_t rows = units.query() + tile * (8 * SharedQuery<kDim, 1>::kRowBytes);
+      const uint32_t rows = units.query() + half * (kMine * 8 * SharedQuery<kDim, kMine>::kRowBytes);
       query.load(rows);
       if constexpr (Shape::kCoded) factors.template load<kDim>(rows);
       const int chunkSlices = unit.chunk, endSlice = unit.endSlice(), firstKey = unit.firstKey;
       const Visible keys{unit.first - firstKey, unit.end - firstKey};
-      const RowTokens<kFew> tokens{unit.tokens, unit.share, tile * 8};
+      const RowTokens<kFew> tokens{unit.tokens, unit.share, half * kMine * 8};
 #pragma unroll 1
       for (int first = unit.firstChunk * chunkSlices; first < endSlice; first += chunkSlices) {
-        State<kDim, 1> sum;
+        State<kDim, kMine> sum;
         addChunk(sum, query, keys, first, min(first + chunkSlices, endSlice), tokens);
         ptx::waitBarrier(barriers.stateFree(state.at), state.parity ^ 1);
-        sum.store(stateAt<Shape, kTiles>(shared, state.at, warp, tile));
+        sum.store(stateAt<Shape>(shared, state.at, warp, half));
         arriveAsWarp(barriers.stateFull(state.at));
         state.advance();
       }
@@ -61,7 +64,7 @@ struct Adder {
 
  private:
   /** `keys`: of the item's first slice. */
-  __device__ __forceinline__ void addChunk(State<kDim, 1>& sum, const Query& query, const Visible& keys, int first,
+  __device__ __forceinline__ void addChunk(State<kDim, kMine>& sum, const Query& query, const Visible& keys, int first,
                                            int end, const RowTokens<kFew>& tokens) {
     constexpr int kWarps = Shape::kWarps;
     sum.clear();
@@ -87,7 +90,7 @@ struct Adder {
   }
 
   template <int kSlices>
-  __device__ __forceinline__ void add(State<kDim, 1>& sum, const Query& query, const Visible& keys, int slice,
+  __device__ __forceinline__ void add(State<kDim, kMine>& sum, const Query& query, const Visible& keys, int slice,
                                       const RowTokens<kFew>& tokens) {
     Visible visible[kSlices];
     uint32_t from[kSlices], empty[kSlices];
@@ -108,9 +111,9 @@ struct Adder {
         const uint32_t at = from[i] + Shape::kScalesAt - warp * (Shape::kSliceBytes - Shape::kSliceScaleBytes);
         if (hasScales) scales[i].template load<Source::kHasKeyScales>(at, visible[i]);
       }
-      addCodes<Source::kCode, kDim, 1>(sum, query, factors, from, scales, scoring, visible, tokens);
+      addCodes<Source::kCode, kDim, kMine>(sum, query, factors, from, scales, scoring, visible, tokens);
     } else {
-      addSlices<kType, kDim, 1, kSlices, typename Shape::Rows>(sum, query, from, scoring, visible, tokens);
+      addSlices<kType, kDim, kMine, kSlices, typename Shape::Rows>(sum, query, from, scoring, visible, tokens);
     }
 #pragma unroll
     for (int i = 0; i < kSlices; ++i) arriveAsWarp(empty[i]);
@@ -147,7 +150,7 @@ struct Finisher {
 
  private:
   __device__ __forceinline__ void collect(Part (&quad)[kTiles], bool isFirst) {
-    const float4* const states = stateAt<Shape, kTiles>(shared, state.at, 0, 0);
+    const float4* const states = stateAt<Shape>(shared, state.at, 0, 0);
     ptx::waitBarrier(units.barriers.stateFull(state.at), state.parity);
 #pragma unroll kUnroll
     for (int tile = 0; tile < kTiles; ++tile) {

@@ -6,14 +6,17 @@
 // values while it turns scores to weights, and warpgroups issue their products in turns. Weights are rounded to 16 bits
 // for the second product, their sum is not. Tiles are cut at multiples of their size from key 0 and taken in ascending
 // order: a row's result depends on its position and keys alone. Blocks take items, longest first, as they come to them.
-// Codes of a cache become 16-bit numbers on their way to shared memory (wide_prefill_codes.cuh).
+// Codes of a cache become fp16 on their way to shared memory (wide_prefill_codes.cuh); queries of bf16 follow them
+// (wide_prefill_query.cuh).
 //
 // Measured on an H200, bf16, causal half counted, blocks of 32, 2026-11-30, TFLOP/s (mma.sync of prefill.cu beside it):
 // 8192 tokens, 64 query and 8 KV heads of 128 648 (305), with blocks of 16 586; 32 and 32 heads 619 (276); 32768 tokens
 // 624 (330); the last 2048 of 34816 540; 1024 tokens of 32 and 8 heads 25.2 µs (55.5); 16384 tokens of dim 64 504
 // (257), of 32 and 8 heads of 256 631 (274). The long ones run at the card's power limit, 1.45 GHz and below, with the
 // tensor cores at work 79 % of the time (dim 256: 86 %, 64: 57 %). 168 registers at the launch (dim 64: 128), then 224
-// and 56 (160 and 32); of dim 64 those that bring tiles spill 8 bytes, none else.
+// and 56 (160 and 32; of codes 216 and 72); of dim 64 those that bring tiles spill 8 bytes, of codes 8 and, of dim 256,
+// some 64. Of 8192 tokens, 64 and 8 heads of 128, 2026-12-01: e4m3 468, int8 with a scale a token 345; while codes became
+// bf16, and came when they were needed, 268 and 216.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +24,7 @@
 
 #include "cuda/attention/attention.h"
 #include "cuda/attention/prefill_softmax.cuh"
+#include "cuda/attention/wide_prefill_query.cuh"
 #include "cuda/attention/wide_prefill_work.cuh"
 #include "cuda/device/alignment.h"
 #include "cuda/device/shared_memory.h"
@@ -124,6 +128,7 @@ class Consumer {
       if (work.rows == 0) return;
       ptx::waitBarrier(shared_.queryFull + query.index * 8, query.parity);
       query_ = uniform(shared_.query + query.index * S::kQueryBytes + group_ * S::kSlabs * S::kQuerySlab);
+      if constexpr (S::kCoded) castQuery();
       attend(work, shared_.queryEmpty + query.index * 8);
       query.advance();
     }
@@ -131,6 +136,20 @@ class Consumer {
 
  private:
   using Weights = uint32_t[S::kKeys / 4];
+
+  /** Queries of bf16 become fp16, as codes have. */
+  __device__ __forceinline__ void castQuery() {
+    if (a_.castsQueries) {
+      rowScales_ = castQueries<S>(query_, a_.scaleLog2);
+      ptx::meet(2 + S::kGroups + group_, 128);
+    } else {
+      rowScales_.of[0] = rowScales_.of[1] = a_.scaleLog2;
+    }
+  }
+  __device__ __forceinline__ auto scaleLog2() const {
+    if constexpr (S::kCoded) return rowScales_;
+    else return a_.scaleLog2;
+  }
 
   __device__ __forceinline__ void attend(const PrefillWork& work, uint32_t queryEmpty) {
     softmax_ = Softmax();
@@ -160,7 +179,7 @@ class Consumer {
     releaseKeys();
     finishScores();
     mask();
-    rebase(softmax_, scores_, a_.scaleLog2);
+    rebase(softmax_, scores_, scaleLog2());
     weighScores();
     packWeights<S::kType>(weights, scores_);
     if (++tile_ < endTile_) awaitKeys();
@@ -181,8 +200,8 @@ class Consumer {
     releaseKeys();
     finishScores();
     if constexpr (kMasks) mask();
-    if (__builtin_expect(rises(softmax_, scores_, a_.scaleLog2), 0)) {
-      const Correction correction = rebase(softmax_, scores_, a_.scaleLog2);
+    if (__builtin_expect(rises(softmax_, scores_, scaleLog2()), 0)) {
+      const Correction correction = rebase(softmax_, scores_, scaleLog2());
       ptx::waitProducts<0>();
       ptx::pinRegisters(out_);
       correction.apply(out_);
@@ -213,12 +232,12 @@ class Consumer {
   /** What comes between products and their softmax, which takes them with the scale of the query. */
   __device__ __forceinline__ void finishScores() {
     if (hasScales()) shared_.scales[scales_.index].multiplyKeys(scores_);
-    if (a_.variant.cap > 0) capScores(scores_, a_.variant, a_.scaleLog2);
-    if (hasScales()) shared_.scales[scales_.index].addLogs(scores_, a_.scaleLog2);
+    if (a_.variant.cap > 0) capScores(scores_, a_.variant, scaleLog2());
+    if (hasScales()) shared_.scales[scales_.index].addLogs(scores_, scaleLog2());
   }
   __device__ __forceinline__ void weighScores() {
-    if (!hasScales()) return weigh(softmax_, scores_, a_.scaleLog2);
-    shared_.scales[scales_.index].weigh(softmax_, scores_, a_.scaleLog2);
+    if (!hasScales()) return weigh(softmax_, scores_, scaleLog2());
+    shared_.scales[scales_.index].weigh(softmax_, scores_, scaleLog2());
     scales_.advance();
   }
   __device__ __forceinline__ bool hasScales() const { return S::kCoded && a_.layout.hasScales(); }
@@ -264,15 +283,16 @@ class Consumer {
   int position_ = 0;  // of the warpgroup's first row
   int tile_ = 0, endTile_ = 0;
   bool accumulates_ = false;
+  RowScales rowScales_;  // of codes
   Softmax softmax_;
   float out_[S::kDim / 2], scores_[S::kKeys / 2];
 };
 
 /** Registers of a thread that brings tiles, and of one that multiplies. */
 template <typename S>
-constexpr int kFewRegisters = S::kGroups == 3 ? 32 : S::kCoded && S::kDim <= 128 ? 72 : 56;
+constexpr int kFewRegisters = S::kGroups == 3 ? 32 : S::kCoded ? 72 : 56;
 template <typename S>
-constexpr int kManyRegisters = S::kGroups == 3 ? 160 : S::kCoded && S::kDim <= 128 ? 216 : 224;
+constexpr int kManyRegisters = S::kGroups == 3 ? 160 : S::kCoded ? 216 : 224;
 
 template <typename S>
 __global__ void __launch_bounds__(S::kThreads, 1) widePrefillKernel(const __grid_constant__ Arguments a) {
@@ -332,6 +352,7 @@ void launch(const PagedAttention& attention, const DeviceTraits& traits, cudaStr
       cache.layers,
       queryTiles<S::kQueries>(attention.batch) * query.heads,
       itemCounter(attention),
+      S::kCoded && query.dtype == DType::kBF16,
       dtypeBytes(attention.out.dtype) == 2 && isChunked(attention.out),
       attention.leastPrefill};
   const int blocks = std::min(a.items, traits.multiprocessors);
@@ -339,20 +360,14 @@ void launch(const PagedAttention& attention, const DeviceTraits& traits, cudaStr
   checkLaunch("widePrefill");
 }
 
-/** Codes leave the warps that bring them registers to hold them. */
-template <DType kType, DType kCode>
-void launchCodeDim(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream) {
-  switch (attention.cache.headDim) {
-    case 64: return launch<Shape<kType, 64, 2, 128, 2, 2, kCode>>(attention, traits, stream);
-    case 128: return launch<Shape<kType, 128, 2, 128, 2, 2, kCode>>(attention, traits, stream);
-    default: return launch<Shape<kType, 256, 2, 80, 2, 1, kCode>>(attention, traits, stream);
-  }
-}
-
+/** Queries of either type meet codes as fp16. Codes leave the warps that bring them registers to hold them. */
 template <DType kCode>
 void launchCodeType(const PagedAttention& attention, const DeviceTraits& traits, cudaStream_t stream) {
-  if (attention.query.dtype == DType::kBF16) launchCodeDim<DType::kBF16, kCode>(attention, traits, stream);
-  else launchCodeDim<DType::kF16, kCode>(attention, traits, stream);
+  switch (attention.cache.headDim) {
+    case 64: return launch<Shape<DType::kF16, 64, 2, 128, 2, 2, kCode>>(attention, traits, stream);
+    case 128: return launch<Shape<DType::kF16, 128, 2, 128, 2, 2, kCode>>(attention, traits, stream);
+    default: return launch<Shape<DType::kF16, 256, 2, 64, 2, 1, kCode>>(attention, traits, stream);
+  }
 }
 
 /** One a translation unit, so that they compile side by side. */

@@ -1,10 +1,13 @@
-// The warps that bring tiles of codes to the Hopper prefill kernel: they read codes, make 16-bit numbers of them, exact
-// ones, and leave them where tensor copies leave those of a cache of floats. A tile of 128 keys of dim 128 is 16 loads a
-// lane and some 600 instructions; on the same multiprocessor its products take some 2900 clocks.
+// The warps that bring tiles of codes to the Hopper prefill kernel: they read codes, make fp16 numbers of them, exact
+// ones, and leave them where tensor copies leave those of a cache of floats. For four codes that is three instructions
+// of e4m3 and five of int8; to bf16 it would be nine and eight, and these warps would set the pace. The next codes of a
+// lane are under way to shared memory all the time, across the borders of tiles: in registers the compiler moves them at
+// the end of a loop, and so waits for them.
 #pragma once
 
 #include "cuda/attention/wide_prefill_place.cuh"
 #include "cuda/ptx/shared_memory.cuh"
+#include "cuda/ptx/warp_mma.cuh"
 
 namespace octavo::cuda::wide {
 
@@ -15,66 +18,95 @@ class CodeFeed {
   __device__ __forceinline__ CodeFeed(const Arguments& a, const Shared<S>& shared)
       : a_(a), shared_(shared), plane_(threadIdx.x / 32 % 2),
         lane_(static_cast<int>(threadIdx.x / 64 * 32 + threadIdx.x % 32)),
-        chunk_(lane_ % kChunks), row_(lane_ / kChunks),
+        chunk_(lane_ % kChunks), row_(lane_ / kChunks), ahead_(shared.ahead + threadIdx.x * 16),
         tiles_(plane_ == 0 ? shared.keys : shared.values), full_(plane_ == 0 ? shared.keysFull : shared.valuesFull) {}
 
   __device__ __forceinline__ void load(const PrefillWork& work) {
-    int64_t starts = startOf(work, work.firstTile);
-    for (int tile = work.firstTile; tile < work.endTile; ++tile, slot_.advance(), scales_.advance()) {
-      const int64_t next = tile + 1 < work.endTile ? startOf(work, tile + 1) : kUnseen;
+    const bool bringsScales = plane_ == 0 && a_.layout.hasScales();
+    const uint8_t *now = startOf(work, work.firstTile), *next = startOf(work, work.firstTile + 1);
+    ptx::waitCopies<0>();  // of nothing, to the same places, past the end of the item before
+    pass(0, now, work.endKey() - work.firstTile * S::kKeys, [](int) {});
+    Scales scales[kScales];
+    if (bringsScales) fetchScales(scales, work, work.firstTile);
+    for (int tile = work.firstTile; tile < work.endTile; ++tile, slot_.advance(), scaleSlot_.advance()) {
+      const uint8_t* const later = startOf(work, tile + 2);
       ptx::waitBarrier(full_ + S::kToEmpty + slot_.index * 8, slot_.parity ^ 1);
-      if (plane_ == 0 && a_.layout.hasScales()) loadScales(work, tile);
-      loadTile(starts, work.endKey() - tile * S::kKeys, tiles_ + slot_.index * S::kTileBytes);
+      if (bringsScales) {
+        storeScales(scales);
+        fetchScales(scales, work, tile + 1);
+      }
+      storeTile(now, next, work.endKey() - tile * S::kKeys, tiles_ + slot_.index * S::kTileBytes);
       ptx::fenceForCopies();
       __syncwarp();
       if (threadIdx.x % 32 == 0) ptx::arrive(full_ + slot_.index * 8);
-      starts = next;
+      now = next;
+      next = later;
     }
   }
 
  private:
-  static constexpr int kRun = 16;                      // consecutive keys that always lie in one cache block
-  static constexpr int kChunks = S::kDim / 16;         // of 16 codes in a row
-  static constexpr int kPassRows = 64 / kChunks, kPasses = S::kKeys / kPassRows;
-  static constexpr int kBatch = kPasses % 8 == 0 ? 8 : 4;  // loads of a lane that are under way at once
-  static constexpr int kRuns = S::kKeys / kRun;
-  static constexpr int64_t kUnseen = -1;
-  static_assert(kRuns <= 32 && kRun % kPassRows == 0 && kPasses % kBatch == 0);
+  using Scales = typename TileScales<S::kKeys>::Pair;
+  static constexpr int kRun = 16;               // consecutive keys that always lie in one cache block
+  static constexpr int kChunks = S::kDim / 16;  // of 16 codes in a row
+  static constexpr int kRows = 64 / kChunks;    // that a pair of warps has at once
+  static constexpr int kAhead = S::kAhead, kAheadRows = kAhead * kRows;
+  static constexpr int kPlaces = 128 * 16;      // bytes from a chunk of the lane to its next one
+  static constexpr int kRuns = S::kKeys / kRun, kScales = (S::kKeys + 63) / 64;
+  static_assert(kRuns <= 32 && kRun % kRows == 0 && kAheadRows % kRun == 0 && S::kKeys % kAheadRows == 0);
 
-  /** Where the lane's run of a tile starts in the cache; kUnseen where nobody sees it. */
-  __device__ __forceinline__ int64_t startOf(const PrefillWork& work, int tile) const {
+  /** Where the lane's run of a tile starts in the cache; null where nobody sees it. */
+  __device__ __forceinline__ const uint8_t* startOf(const PrefillWork& work, int tile) const {
     const int run = static_cast<int>(threadIdx.x % 32), token = tile * S::kKeys + run * kRun;
-    if (run >= kRuns || token >= work.endKey() || !work.seesBefore(token + kRun, a_.window)) return kUnseen;
-    return work.blockAt(a_.batch, token / a_.blockSize) * a_.layout.blockStride +
+    if (run >= kRuns || token >= work.endKey() || !work.seesBefore(token + kRun, a_.window)) return nullptr;
+    return static_cast<const uint8_t*>(a_.layout.data) +
+           work.blockAt(a_.batch, token / a_.blockSize) * a_.layout.blockStride +
            (plane_ == 0 ? a_.layout.keyStart : a_.layout.valueStart) + work.head / a_.groupSize * a_.layout.headStride +
            static_cast<int64_t>(token % a_.blockSize) * S::kDim;
   }
-  __device__ __forceinline__ void loadScales(const PrefillWork& work, int tile) const {
-    for (int at = lane_; at < S::kKeys; at += 64) {
-      shared_.scales[scales_.index].load(a_.layout, a_.batch, work, tile, at, a_.window, a_.groupSize);
+
+  /**
+   * Starts the lane's next kAhead copies, from row `first` on of a tile with `rows`, each when `take` is done with the
+   * one before it in its place; zeros where there is no key, or none that anybody sees.
+   */
+  template <typename Take>
+  __device__ __forceinline__ void pass(int first, const uint8_t* starts, int rows, const Take& take) const {
+    constexpr int kInRun = kRun / kRows;
+    const uint8_t* run = nullptr;
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i) {
+      if (i % kInRun == 0) {
+        run = reinterpret_cast<const uint8_t*>(__shfl_sync(
+            0xffffffffu, reinterpret_cast<unsigned long long>(starts), first / kRun + i / kInRun));
+      }
+      take(i);
+      const bool exists = run != nullptr && i * kRows < rows - first - row_;
+      const uint8_t* const from = run + (i % kInRun * kRows + row_) * S::kDim + chunk_ * 16;
+      ptx::copyAsync(ahead_ + i * kPlaces, exists ? from : static_cast<const uint8_t*>(a_.layout.data), exists);
+      ptx::commitCopies();
     }
   }
-  /** Zeros where there is no key, or none that anybody sees. */
-  __device__ __forceinline__ void loadTile(int64_t starts, int rows, uint32_t to) const {
-    const uint8_t* const cache = static_cast<const uint8_t*>(a_.layout.data) + chunk_ * 16;
+  /** Leaves a tile's numbers at `to`, and starts the copies of what comes a round later, of this tile or the next. */
+  __device__ __forceinline__ void storeTile(const uint8_t* now, const uint8_t* next, int rows, uint32_t to) const {
 #pragma unroll 1
-    for (int first = 0; first < kPasses; first += kBatch) {
-      uint4 codes[kBatch];
+    for (int first = 0; first < S::kKeys; first += kAheadRows) {
+      const bool isLast = first + kAheadRows == S::kKeys;
+      uint32_t codes[2][4];
+      pass(isLast ? 0 : first + kAheadRows, isLast ? next : now, isLast ? rows - S::kKeys : rows, [&](int i) {
+        if (i % 2 == 0) loadTwo(codes, ahead_ + i * kPlaces);
+        storeCodes(to, first + i * kRows + row_, codes[i % 2]);
+      });
+    }
+  }
+  /** The chunks that were asked for first, once they are there. */
+  __device__ __forceinline__ void loadTwo(uint32_t (&codes)[2][4], uint32_t from) const {
+    ptx::waitCopies<kAhead - 2>();
 #pragma unroll
-      for (int i = 0; i < kBatch; ++i) {
-        const int row = (first + i) * kPassRows + row_;
-        const int64_t start = __shfl_sync(0xffffffffu, starts, (first + i) * kPassRows / kRun);
-        codes[i] = make_uint4(0, 0, 0, 0);
-        if (start == kUnseen || row >= rows) continue;
-        codes[i] = *reinterpret_cast<const uint4*>(cache + start + static_cast<int64_t>(row % kRun) * S::kDim);
-      }
-#pragma unroll
-      for (int i = 0; i < kBatch; ++i) storeCodes(to, (first + i) * kPassRows + row_, codes[i]);
+    for (int i = 0; i < 2; ++i) {
+      ptx::loadFourWords(codes[i][0], codes[i][1], codes[i][2], codes[i][3], from + i * kPlaces);
     }
   }
   /** 16 codes of a row: two chunks of a slab's row of 128 bytes, XOR-swizzled by the row. */
-  __device__ __forceinline__ void storeCodes(uint32_t to, int row, const uint4& codes) const {
-    const uint32_t words[4] = {codes.x, codes.y, codes.z, codes.w};
+  __device__ __forceinline__ void storeCodes(uint32_t to, int row, const uint32_t (&words)[4]) const {
     const uint32_t line = to + chunk_ / 4 * S::kKeySlab + row * kRowBytes;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -86,12 +118,27 @@ class CodeFeed {
     }
   }
 
+  __device__ __forceinline__ void fetchScales(Scales (&scales)[kScales], const PrefillWork& work, int tile) const {
+#pragma unroll
+    for (int i = 0; i < kScales; ++i) {
+      if (lane_ + 64 * i >= S::kKeys) continue;
+      scales[i] = TileScales<S::kKeys>::pairAt(a_.layout, a_.batch, work, tile, lane_ + 64 * i, a_.window,
+                                               a_.groupSize);
+    }
+  }
+  __device__ __forceinline__ void storeScales(const Scales (&scales)[kScales]) const {
+#pragma unroll
+    for (int i = 0; i < kScales; ++i) {
+      if (lane_ + 64 * i < S::kKeys) shared_.scales[scaleSlot_.index].store(lane_ + 64 * i, scales[i]);
+    }
+  }
+
   const Arguments& a_;
   const Shared<S>& shared_;
   int plane_, lane_, chunk_, row_;
-  uint32_t tiles_, full_;
+  uint32_t ahead_, tiles_, full_;
   Slot<S::kStages> slot_;
-  Slot<S::kStages + 1> scales_;
+  Slot<S::kStages + 1> scaleSlot_;
 };
 
 }  // namespace octavo::cuda::wide

@@ -27,11 +27,14 @@ struct Arguments {
   int32_t layer, layers;
   int32_t items;      // tiles of queries · heads
   uint32_t* begun;    // items that blocks took after their first, 0 between launches; null: they are dealt in advance
+  bool castsQueries;  // bf16, for codes; see wide_prefill_query.cuh
   bool storesPairs;   // the output is of 16 bits and aligned
   int32_t leastQueries;  // of a sequence
 };
 
-/** kGroups warpgroups multiply, on tiles of kKeys keys, kStages of them (and of values) in shared memory. */
+/**
+ * kGroups warpgroups multiply numbers of kType, on tiles of kKeys keys, kStages of them (and of values) in shared memory.
+ */
 template <DType kType_, int kDim_, int kGroups_, int kKeys_, int kStages_, int kQueryStages_,
           DType kCode_ = DType::kF32>
 struct Shape {
@@ -47,14 +50,18 @@ struct Shape {
   static constexpr int kBarriers = 2 + 2 * kQueryStages + 4 * kStages;
   /** Scales of a tile are read after its keys are released: for one more tile than there are stages. */
   static constexpr int kScaleStages = kCoded ? kStages + 1 : 0;
+  /** Codes on their way to the warps that make numbers of them: the next chunks of 16 bytes of each thread. */
+  static constexpr int kAhead = kCoded ? 8 : 0, kAheadBytes = kAhead * 128 * 16;
   static constexpr int kTableBytes = kScaleStages * TileScales<kKeys>::kBytes + kBarriers * 8 + 32;
-  static constexpr int kBytes = 1024 + kQueryStages * kQueryBytes + 2 * kStages * kTileBytes + kTableBytes;
+  static constexpr int kTilesBytes = kQueryStages * kQueryBytes + 2 * kStages * kTileBytes;
+  static constexpr int kBytes = 1024 + kTilesBytes + kAheadBytes + kTableBytes;
   static_assert(kBytes <= 227 << 10);
 };
 
 template <typename S>
 struct Shared {
   uint32_t query, keys, values;                           // tiles of each, in stages
+  uint32_t ahead;                                         // [kAhead, 128] chunks of codes
   uint32_t queryFull, queryEmpty;                         // barriers, kQueryStages each
   uint32_t keysFull, keysEmpty, valuesFull, valuesEmpty;  // kStages each
   uint32_t workFull, workEmpty;
@@ -65,7 +72,8 @@ struct Shared {
     query = (address + 1023) & ~1023u;
     keys = query + S::kQueryStages * S::kQueryBytes;
     values = keys + S::kStages * S::kTileBytes;
-    queryFull = values + S::kStages * S::kTileBytes;
+    ahead = values + S::kStages * S::kTileBytes;
+    queryFull = ahead + S::kAheadBytes;
     queryEmpty = queryFull + S::kQueryStages * 8;
     keysFull = queryEmpty + S::kQueryStages * 8;
     keysEmpty = keysFull + S::kToEmpty;

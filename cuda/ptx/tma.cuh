@@ -53,6 +53,15 @@ __device__ __forceinline__ void loadTile(uint32_t to, const CUtensorMap* map, ui
       "l"(policy) : "memory");
 }
 
+/** The same for a map of five dimensions. One thread. */
+__device__ __forceinline__ void loadTile(uint32_t to, const CUtensorMap* map, uint32_t barrier, int x, int y, int z,
+                                         int w, int v, uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint "
+      "[%0], [%1, {%3, %4, %5, %6, %7}], [%2], %8;" ::"r"(to), "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w),
+      "r"(v), "l"(policy) : "memory");
+}
+
 /** `bytes` bytes, a multiple of 16 as both addresses are, to shared memory; they complete on `barrier`. One thread. */
 __device__ __forceinline__ void loadBytes(uint32_t to, const void* from, int bytes, uint32_t barrier, uint64_t policy) {
   asm volatile(

@@ -31,6 +31,10 @@ __device__ __forceinline__ void loadTile(uint32_t to, const CUtensorMap* map, ui
                                          int w, uint64_t) {
   loadTile(to, map, barrier, x, y, z, w);
 }
+__device__ __forceinline__ void loadTile(uint32_t to, const CUtensorMap* map, uint32_t barrier, int x, int y, int z,
+                                         int w, int v, uint64_t) {
+  loadTile(to, map, barrier, x, y, z, w, v);
+}
 __device__ __forceinline__ void loadBytes(uint32_t to, const void* from, int bytes, uint32_t barrier, uint64_t) {
   emulator::loadBytes(to, from, static_cast<uint32_t>(bytes), barrier);
 }
