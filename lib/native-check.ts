@@ -53,6 +53,7 @@ const ops: Record<keyof NativeOps, true> = {
   ropeKvWrite: true,
   copyBlocks: true,
   pagedAttention: true,
+  ropeAttention: true,
   latentWrite: true,
   latentRead: true,
   latentAttention: true,

@@ -3,6 +3,7 @@
 
 #include "binding/ops_upload.h"
 #include "binding/ops_views.h"
+#include "ops/rope_write.h"
 
 namespace octavo {
 
@@ -25,6 +26,15 @@ struct RopeArguments {
 };
 
 RopeArguments readRope(const OpCall& call, const Heads& query, const Heads& key);
+
+/** A step that a call has turned and stored; `upload` keeps what is in device memory. */
+struct RopeStep {
+  RopeWrite write;
+  KvCacheView cache;
+  int32_t layer = 0;
+};
+
+RopeStep readRopeStep(const OpCall& call, Upload& upload);
 
 /** What a block table may name. */
 struct BlockLimits {

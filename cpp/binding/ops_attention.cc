@@ -67,12 +67,14 @@ Napi::Value callRope(Napi::Env env, const OpCall& call) {
   return env.Undefined();
 }
 
-Napi::Value callPagedAttention(Napi::Env env, const OpCall& call) {
-  const Heads out = call.heads("out"), query = call.heads("query");
-  const KvCacheView cache = call.cache("cache");
-  const auto layer = static_cast<int32_t>(call.fields().integer("layer", 0, cache.layers - 1));
+namespace {
+
+/** Checks what attention of `query` is given besides, and has `launch` launched with it. */
+template <typename Launch>
+void attend(const OpCall& call, Upload& upload, const Heads& query, const KvCacheView& cache, const Launch& launch) {
+  const Heads out = call.heads("out");
   const AttentionVariant variant = readVariant(call, query);
-  const double scale = call.fields().number("scale", -kLargestFloat, kLargestFloat);
+  const auto scale = static_cast<float>(call.fields().number("scale", -kLargestFloat, kLargestFloat));
   call.requireEqual("out.tokens", out.tokens, "query.tokens", query.tokens);
   call.requireEqual("out.heads", out.heads, "query.heads", query.heads);
   call.requireEqual("out.dim", out.dim, "query.dim", query.dim);
@@ -80,7 +82,6 @@ Napi::Value callPagedAttention(Napi::Env env, const OpCall& call) {
   call.requireEqual("query.heads modulo cache.kvHeads", query.heads % cache.kvHeads, "a whole group", 0);
   const HostBatch host(call, query.tokens, {cache.blocks, cache.blockSize}, variant.window);
 
-  Upload upload(call.device());
   const AttentionBatch batch = host.upload(upload);
   AttentionScratch scratch{nullptr, batch.sequences, batch.maxContextLength};
   const AttentionShape shape{cache.dtype, query.heads, cache.kvHeads, cache.headDim};
@@ -88,8 +89,33 @@ Napi::Value callPagedAttention(Napi::Env env, const OpCall& call) {
     const AttentionScratchLayout layout(shape, scratch.maxSequences, scratch.maxContextLength);
     scratch.data = upload.zeros(layout.bytes);
   }
-  call.ops().pagedAttention(out, query, cache, layer, batch, static_cast<float>(scale), variant, scratch,
-                            call.stream());
+  launch(out, batch, scale, variant, scratch);
+}
+
+}  // namespace
+
+Napi::Value callPagedAttention(Napi::Env env, const OpCall& call) {
+  const Heads query = call.heads("query");
+  const KvCacheView cache = call.cache("cache");
+  const auto layer = static_cast<int32_t>(call.fields().integer("layer", 0, cache.layers - 1));
+  Upload upload(call.device());
+  attend(call, upload, query, cache,
+         [&](const Heads& out, const AttentionBatch& batch, float scale, const AttentionVariant& variant,
+             const AttentionScratch& scratch) {
+           call.ops().pagedAttention(out, query, cache, layer, batch, scale, variant, scratch, call.stream());
+         });
+  return env.Undefined();
+}
+
+Napi::Value callRopeAttention(Napi::Env env, const OpCall& call) {
+  Upload upload(call.device());
+  const RopeStep step = readRopeStep(call, upload);
+  attend(call, upload, step.write.query, step.cache,
+         [&](const Heads& out, const AttentionBatch& batch, float scale, const AttentionVariant& variant,
+             const AttentionScratch& scratch) {
+           call.ops().ropeAttention(out, step.write, step.cache, step.layer, batch, scale, variant, scratch,
+                                    call.stream());
+         });
   return env.Undefined();
 }
 

@@ -38,6 +38,7 @@ Napi::Value callKvWrite(Napi::Env env, const OpCall& call);
 Napi::Value callRopeKvWrite(Napi::Env env, const OpCall& call);
 Napi::Value callCopyBlocks(Napi::Env env, const OpCall& call);
 Napi::Value callPagedAttention(Napi::Env env, const OpCall& call);
+Napi::Value callRopeAttention(Napi::Env env, const OpCall& call);
 Napi::Value callLatentWrite(Napi::Env env, const OpCall& call);
 Napi::Value callLatentRead(Napi::Env env, const OpCall& call);
 Napi::Value callLatentAttention(Napi::Env env, const OpCall& call);

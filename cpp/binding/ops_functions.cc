@@ -23,6 +23,7 @@ constexpr NamedOp kOps[] = {
     {"rope", callRope},
     {"kvWrite", callKvWrite},     {"pagedAttention", callPagedAttention},
     {"ropeKvWrite", callRopeKvWrite}, {"copyBlocks", callCopyBlocks},
+    {"ropeAttention", callRopeAttention},
     {"latentWrite", callLatentWrite}, {"latentRead", callLatentRead},
     {"latentAttention", callLatentAttention}, {"expandedAttention", callExpandedAttention},
     {"swiglu", callSwiglu},       {"sample", callSample},

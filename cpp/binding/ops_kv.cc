@@ -103,7 +103,7 @@ Napi::Value callKvWrite(Napi::Env env, const OpCall& call) {
   return env.Undefined();
 }
 
-Napi::Value callRopeKvWrite(Napi::Env env, const OpCall& call) {
+RopeStep readRopeStep(const OpCall& call, Upload& upload) {
   RopeWrite step;
   step.query = call.heads("query");
   step.key = call.heads("key");
@@ -115,11 +115,16 @@ Napi::Value callRopeKvWrite(Napi::Env env, const OpCall& call) {
   step.normEpsilon = static_cast<float>(call.fields().number("epsilon", 0, kLargestFloat));
   step.magnitude = rope.magnitude;
   step.scales = to.scales;
-  Upload upload(call.device());
   step.positions = upload.copy(rope.positions);
   step.inverseFrequencies = upload.copy(rope.inverseFrequencies);
   step.slots = upload.copy(to.slots);
-  call.ops().ropeKvWrite(to.cache, to.layer, step, call.stream());
+  return {step, to.cache, to.layer};
+}
+
+Napi::Value callRopeKvWrite(Napi::Env env, const OpCall& call) {
+  Upload upload(call.device());
+  const RopeStep step = readRopeStep(call, upload);
+  call.ops().ropeKvWrite(step.cache, step.layer, step.write, call.stream());
   return env.Undefined();
 }
 

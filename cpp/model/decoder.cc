@@ -172,11 +172,10 @@ void Decoder::State::attention(const Step& step, size_t layer) {
     write.keyNorm = weights.keyNorm;
   }
   const auto index = static_cast<int32_t>(layer);
-  ops_.ropeKvWrite(step.cache, index, write, step.stream);
   AttentionVariant variant;
   variant.window = spec.window;
-  ops_.pagedAttention(heads(mixed, 0, spec.heads), query, step.cache, index, step.batch.attention, spec.scale,
-                      variant, attentionScratch_, step.stream);
+  ops_.ropeAttention(heads(mixed, 0, spec.heads), write, step.cache, index, step.batch.attention, spec.scale, variant,
+                     attentionScratch_, step.stream);
   multiply(step, output, weights.output, weights.outputBias);
 }
 

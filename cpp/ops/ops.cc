@@ -49,4 +49,11 @@ void Ops::ropeKvWrite(const KvCacheView& cache, int32_t layer, const RopeWrite& 
   kvWrite(cache, layer, step.key, step.value, step.slots, step.scales, stream);
 }
 
+void Ops::ropeAttention(const Heads& out, const RopeWrite& step, const KvCacheView& cache, int32_t layer,
+                        const AttentionBatch& batch, float scale, const AttentionVariant& variant,
+                        const AttentionScratch& scratch, Stream& stream) {
+  ropeKvWrite(cache, layer, step, stream);
+  pagedAttention(out, step.query, cache, layer, batch, scale, variant, scratch, stream);
+}
+
 }  // namespace octavo

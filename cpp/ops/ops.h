@@ -106,7 +106,7 @@ class Ops {
   /**
    * rmsNorm, linear, and add or swiglu, as ops/fused_linear.h has them; here as the ops one by one, whose bits are the
    * definition. Nothing may share memory but a place that is not used. Weight, bias and norm may be read before the ops
-   * ahead on the stream have ended: no `fusedLinear`, `ropeKvWrite` or `pagedAttention` under way may write them.
+   * ahead on the stream have ended: no `fusedLinear`, `ropeKvWrite` or attention under way may write them.
    */
   virtual void fusedLinear(const FusedLinear& fused, const Matrix& weight, const Vector& bias, Stream& stream);
   virtual void fusedLinear(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias,
@@ -175,6 +175,16 @@ class Ops {
   virtual void pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
                               const AttentionBatch& batch, float scale, const AttentionVariant& variant,
                               const AttentionScratch& scratch, Stream& stream) = 0;
+
+  /**
+   * ropeKvWrite of a step, then pagedAttention of its queries; what step.query holds afterwards is left open. Token t has
+   * the slot of its own place in its sequence's context, or a negative one. The last bits of a result may depend on how
+   * many sequences there are. What is older than the step, of cache, tables and lengths, may be read before the ops ahead
+   * have ended, as the weight of `fusedLinear`. Here as the ops one by one.
+   */
+  virtual void ropeAttention(const Heads& out, const RopeWrite& step, const KvCacheView& cache, int32_t layer,
+                             const AttentionBatch& batch, float scale, const AttentionVariant& variant,
+                             const AttentionScratch& scratch, Stream& stream);
 
   /** Stores rows [tokens, width] of a step: a latent and its rotated key each. slots: as in kvWrite. */
   virtual void latentWrite(const LatentCacheView& cache, int32_t layer, const Matrix& rows, const int64_t* slots,

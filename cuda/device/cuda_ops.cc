@@ -202,6 +202,15 @@ void CudaOps::pagedAttention(const Heads& out, const Heads& query, const KvCache
   launchPagedAttention({out, query, cache, layer, batch, scale, variant, scratch}, traits_, handleOf(stream));
 }
 
+void CudaOps::ropeAttention(const Heads& out, const RopeWrite& step, const KvCacheView& cache, int32_t layer,
+                            const AttentionBatch& batch, float scale, const AttentionVariant& variant,
+                            const AttentionScratch& scratch, Stream& stream) {
+  use();
+  const PagedAttention attention{out, step.query, cache, layer, batch, scale, variant, scratch};
+  if (canAttendRows(attention, step, traits_)) return launchAttendRows(attention, step, handleOf(stream));
+  Ops::ropeAttention(out, step, cache, layer, batch, scale, variant, scratch, stream);
+}
+
 void CudaOps::latentWrite(const LatentCacheView& cache, int32_t layer, const Matrix& rows, const int64_t* slots,
                           Stream& stream) {
   use();

@@ -53,6 +53,9 @@ class CudaOps final : public Ops {
   void pagedAttention(const Heads& out, const Heads& query, const KvCacheView& cache, int32_t layer,
                       const AttentionBatch& batch, float scale, const AttentionVariant& variant,
                       const AttentionScratch& scratch, Stream& stream) override;
+  void ropeAttention(const Heads& out, const RopeWrite& step, const KvCacheView& cache, int32_t layer,
+                     const AttentionBatch& batch, float scale, const AttentionVariant& variant,
+                     const AttentionScratch& scratch, Stream& stream) override;
   void latentWrite(const LatentCacheView& cache, int32_t layer, const Matrix& rows, const int64_t* slots,
                    Stream& stream) override;
   void latentRead(const Matrix& out, const LatentCacheView& cache, int32_t layer, const int64_t* slots,

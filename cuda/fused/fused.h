@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "cuda/attention/attention.h"
 #include "cuda/device/device_traits.h"
 #include "ops/fused_linear.h"
 #include "ops/quantized_matrix.h"
@@ -16,12 +17,9 @@ namespace octavo::cuda {
  */
 bool canMultiplyRows(const FusedLinear& fused, const Matrix& weight, const DeviceTraits& traits);
 
-/** How many such kernels find room on a multiprocessor at once: two, so that the next one's ring fills ahead. */
-constexpr int kRowSharing = 2;
-
 /** Reads the weight once. May start while the kernel ahead still runs, and lets the next one do so. */
 void launchRowProduct(const FusedLinear& fused, const Matrix& weight, const Vector& bias, const DeviceTraits& traits,
-                      cudaStream_t stream, int sharing = kRowSharing);
+                      cudaStream_t stream);
 
 /**
  * The same for codes: e4m3 in rows whose x becomes codes too, scaled by row or in blocks of 128, K a multiple of 128 and at
@@ -29,7 +27,7 @@ void launchRowProduct(const FusedLinear& fused, const Matrix& weight, const Vect
  */
 bool canMultiplyRows(const FusedLinear& fused, const QuantizedMatrix& weight, const DeviceTraits& traits);
 void launchRowProduct(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias,
-                      const DeviceTraits& traits, cudaStream_t stream, int sharing = kRowSharing);
+                      const DeviceTraits& traits, cudaStream_t stream);
 
 /** True where launchRopeWrite applies: a cache of floats, heads of up to 256. */
 bool canRopeWrite(const KvCacheView& cache, const RopeWrite& step);
@@ -37,5 +35,21 @@ bool canRopeWrite(const KvCacheView& cache, const RopeWrite& step);
 /** See Ops::ropeKvWrite; keys are left as they were. May start while the kernel ahead still runs. */
 void launchRopeWrite(const KvCacheView& cache, int32_t layer, const RopeWrite& step, const DeviceTraits& traits,
                      cudaStream_t stream);
+
+/** Sequences that launchAttendRows takes: of more there are enough blocks for kernels that do one thing each. */
+constexpr int32_t kMostAttendedRows = 2;
+
+/**
+ * True where launchAttendRows applies: sequences of one token each, a cache of the query's 16-bit dtype, heads of 64 or 128,
+ * up to eight query heads a KV head.
+ */
+bool canAttendRows(const PagedAttention& attention, const RopeWrite& step, const DeviceTraits& traits);
+
+/**
+ * launchRopeWrite, then launchPagedAttention of its queries; what step.query holds afterwards is left open. A sequence's
+ * slot is the place of its context's last token, or negative. May start while the kernel ahead still runs, and reads then
+ * what is older than the step: the cache, tables, lengths and slots must have been complete before (cuda/device/early_launch.h).
+ */
+void launchAttendRows(const PagedAttention& attention, const RopeWrite& step, cudaStream_t stream);
 
 }  // namespace octavo::cuda

@@ -13,8 +13,8 @@
 
 namespace octavo::cuda::rows {
 
-constexpr int kKept = 8;                              // chunks of eight elements of a row that a thread keeps
-constexpr int kEarly = 4;                             // of them whose norm is asked for ahead: no more registers
+constexpr int kKept = 4;                              // chunks of eight elements of a row that a thread keeps
+constexpr int kEarly = 2;                             // of them whose norm is asked for ahead: no more registers
 constexpr int kMostCodes = kKept * kChunk * kWorkers;  // columns, so
 constexpr int kScaledCodes = 128;                     // that share a scale where groups have one
 constexpr float kLeastGroup = 1e-4f;
@@ -42,7 +42,7 @@ class Divisor {
   float by_, factor_, inverse_;
 };
 
-/** Of 16-bit x. A thread takes chunks threadIdx.x + 256 · i of a row and keeps them until they are codes. */
+/** Of 16-bit x. A thread takes chunks threadIdx.x + 512 · i of a row and keeps them until they are codes. */
 template <DType kType, bool kGroups>
 class InputCodes {
  public:
@@ -259,8 +259,8 @@ class CodeRows {
   __device__ __forceinline__ void prepare(int piece) {
 #pragma unroll
     for (int i = 0; i < kSlots; ++i) {
-      x_[i] = inputOf(input_, (piece + i) * kWarps + static_cast<int>(threadIdx.x) / 32, rows_);
-      if constexpr (kBlocks) scales_[i] = scalesOf(piece + i);
+      x_[i] = inputOf(input_, (piece + i * kTeams) * kTeamWarps + teamWarp(), rows_);
+      if constexpr (kBlocks) scales_[i] = scalesOf(piece + i * kTeams);
     }
   }
 
@@ -304,7 +304,7 @@ class CodeRows {
   };
 
   __device__ __forceinline__ static int slabOf(int piece) {
-    return piece * kSlabs + static_cast<int>(threadIdx.x) / 64;
+    return piece * kSlabs + teamWarp() / 2;
   }
 
   __device__ __forceinline__ Scales scalesOf(int piece) const {

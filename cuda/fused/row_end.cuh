@@ -1,4 +1,6 @@
-// What becomes of a tile's sums: those of eight warps are met in a fixed order and stored, added or gated.
+// What becomes of a tile's sums: those of all warps are met in a fixed order and stored, added or gated, by a warp that does
+// nothing else. While it waits for its loads the others multiply the next tile: where they finished tiles themselves, a
+// third of the time of a product of e4m3 was theirs who waited for them.
 #pragma once
 
 #include "cuda/device/floats.cuh"
@@ -7,78 +9,126 @@
 
 namespace octavo::cuda::rows {
 
-/** A thread finishes one element of out of every tile, or none. */
-class TileEnd {
+/** Where a tile's sums lie. */
+class Partials {
  public:
-  __device__ __forceinline__ TileEnd(const Arguments& a, uint8_t* shared)
-      : a_(a), inputScales_(reinterpret_cast<const float*>(shared + a.layout.scales)),
-        partials_(reinterpret_cast<float4*>(shared + a.layout.partials)),
-        within_(static_cast<int>(threadIdx.x) % a.outputs), row_(static_cast<int>(threadIdx.x) / a.outputs) {}
-
-  /** Asks for what the tile's sums will meet, long before they do. */
-  __device__ __forceinline__ void begin(int tile) {
-    column_ = static_cast<int64_t>(tile) * a_.outputs + within_;
-    has_ = row_ < a_.x.rows && column_ < a_.out.columns;
-    if (!has_) return;
-    if (a_.hasRowScales) scale_ = scaleOf(column_);
-    if (a_.hasRowScales && a_.end == ProductEnd::kSwiglu) upScale_ = scaleOf(a_.out.columns + column_);
-    if (a_.bias.data) bias_ = loadFloat(a_.bias.data, a_.bias.dtype, column_);
-    if (a_.end == ProductEnd::kAdd) before_ = loadFloat(a_.out.data, a_.out.dtype, place());
-    if (a_.end == ProductEnd::kSwiglu && a_.bias.data) {
-      upBias_ = loadFloat(a_.bias.data, a_.bias.dtype, a_.out.columns + column_);
-    }
-  }
+  __device__ __forceinline__ Partials(const Arguments& a, uint8_t* shared)
+      : first_(reinterpret_cast<float4*>(shared + a.layout.partials)), sets_(a.layout.sets),
+        pairs_(static_cast<int>(a.x.rows + 1) / 2) {}
 
   /** Columns 2t and 2t + 1 of a product are rows of x: those past the last are not looked at. */
   template <bool kSeparates>
   __device__ __forceinline__ void leave(const Sums& sums, int turn) const {
-    if (static_cast<int64_t>(threadIdx.x % 4) * 2 >= a_.x.rows) return;
+    const int lane = static_cast<int>(threadIdx.x) % 32, t = lane % 4;
+    if (t >= pairs_) return;
     const float *e = sums.even, *o = sums.odd;
-    float4* const to = partials_ + turn * a_.layout.sets * kWorkers + threadIdx.x;
-    if (kSeparates && a_.layout.sets == 2) {
+    float4* const to = first_ + turn * sets_ * setVectors() + warpVectors() * (static_cast<int>(threadIdx.x) / 32) +
+                       lane / 4 * pairs_ + t;
+    if (kSeparates && sets_ == 2) {
       to[0] = make_float4(e[0], e[1], e[2], e[3]);
-      to[kWorkers] = make_float4(o[0], o[1], o[2], o[3]);
+      to[setVectors()] = make_float4(o[0], o[1], o[2], o[3]);
     } else {
       to[0] = make_float4(e[0] + o[0], e[1] + o[1], e[2] + o[2], e[3] + o[3]);
     }
   }
 
-  /** After all warps have left theirs. */
-  __device__ __forceinline__ void finish(int turn) const {
-    if (!has_) return;
-    const float sum = total(within_, turn, scale_) + bias_;
-    if (a_.end == ProductEnd::kStore) return storeFloat(a_.out.data, a_.out.dtype, place(), sum);
-    const float product = roundTo(a_.productType, sum);
-    if (a_.end == ProductEnd::kAdd) return storeFloat(a_.out.data, a_.out.dtype, place(), before_ + product);
-    const float up = roundTo(a_.productType, total(within_ + a_.outputs, turn, upScale_) + upBias_);
-    storeFloat(a_.out.data, a_.out.dtype, place(), up * (product / (1.0f + expf(-product))));
+  /** Of row `of` of the tile's sets with a row of x. */
+  __device__ __forceinline__ float total(int of, int row, int turn) const {
+    const float4* const from = first_ + (turn * sets_ + of / kTile) * setVectors() + of % 8 * pairs_ + row / 2;
+    const float* const first = reinterpret_cast<const float*>(from) + of / 8 % 2 * 2 + row % 2;
+    float sum = 0;
+#pragma unroll
+    for (int warp = 0; warp < kWarps; ++warp) sum += first[warp * warpVectors() * 4];
+    return sum;
   }
 
  private:
-  __device__ __forceinline__ int64_t place() const { return row_ * a_.out.stride + column_; }
+  __device__ __forceinline__ int warpVectors() const { return kTile / 2 * pairs_; }
+  __device__ __forceinline__ int setVectors() const { return kWarps * warpVectors(); }
 
-  __device__ __forceinline__ float scaleOf(int64_t row) const {
-    return loadFloat(a_.scales, a_.scaleType, static_cast<uint32_t>(row) / static_cast<uint32_t>(a_.groupRows));
+  float4* first_;
+  int sets_, pairs_;
+};
+
+/** An element of out, and what its sums will meet. */
+class Element {
+ public:
+  /** Asks for it long before the sums are there. `place`: among the tile's elements, row by row. */
+  __device__ __forceinline__ void begin(const Arguments& a, int tile, int place) {
+    row_ = place / a.outputs;
+    within_ = place - row_ * a.outputs;
+    column_ = static_cast<int64_t>(tile) * a.outputs + within_;
+    has_ = row_ < a.x.rows && column_ < a.out.columns;
+    if (!has_) return;
+    const bool gates = a.end == ProductEnd::kSwiglu;
+    if (a.hasRowScales) scale_ = scaleOf(a, column_);
+    if (a.hasRowScales && gates) upScale_ = scaleOf(a, a.out.columns + column_);
+    if (a.bias.data) bias_ = loadFloat(a.bias.data, a.bias.dtype, column_);
+    if (a.bias.data && gates) upBias_ = loadFloat(a.bias.data, a.bias.dtype, a.out.columns + column_);
+    if (a.end == ProductEnd::kAdd) before_ = loadFloat(a.out.data, a.out.dtype, at(a));
   }
 
-  /** Row `of` of the tile's sets: register 2 · (of / 8) + row % 2 of lane 4 · (of % 8) + row / 2 of every warp. */
-  __device__ __forceinline__ float total(int of, int turn, float scale) const {
-    const int set = turn * a_.layout.sets + of / kTile;
-    const float* first = reinterpret_cast<const float*>(partials_ + set * kWorkers + of % 8 * 4 + row_ / 2) +
-                         of / 8 % 2 * 2 + row_ % 2;
-    float sum = 0;
-#pragma unroll
-    for (int warp = 0; warp < kWarps; ++warp) sum += first[warp * 32 * 4];
-    return a_.hasRowScales ? sum * (scale * inputScales_[row_]) : sum;
+  __device__ __forceinline__ void finish(const Arguments& a, const Partials& partials, const float* inputScales,
+                                         int turn) const {
+    if (!has_) return;
+    const float inputScale = a.hasRowScales ? inputScales[row_] : 1.0f;
+    const float sum = partials.total(within_, row_, turn) * (scale_ * inputScale) + bias_;
+    if (a.end == ProductEnd::kStore) return storeFloat(a.out.data, a.out.dtype, at(a), sum);
+    const float product = roundTo(a.productType, sum);
+    if (a.end == ProductEnd::kAdd) return storeFloat(a.out.data, a.out.dtype, at(a), before_ + product);
+    const float upSum = partials.total(within_ + a.outputs, row_, turn) * (upScale_ * inputScale) + upBias_;
+    const float up = roundTo(a.productType, upSum);
+    storeFloat(a.out.data, a.out.dtype, at(a), up * (product / (1.0f + expf(-product))));
   }
 
-  const Arguments& a_;
-  const float* inputScales_;  // of the rows of x, where scales are those of rows
-  float4* partials_;
-  int within_, row_;
+ private:
+  __device__ __forceinline__ int64_t at(const Arguments& a) const { return row_ * a.out.stride + column_; }
+
+  __device__ __forceinline__ static float scaleOf(const Arguments& a, int64_t row) {
+    return loadFloat(a.scales, a.scaleType, static_cast<uint32_t>(row) / static_cast<uint32_t>(a.groupRows));
+  }
+
+  int within_ = 0, row_ = 0;
   int64_t column_ = 0;
   bool has_ = false;
   float bias_ = 0, upBias_ = 0, before_ = 0, scale_ = 1, upScale_ = 1;
 };
+
+/** A lane's elements of a tile. */
+struct Elements {
+  static constexpr int kMost = kTile * static_cast<int>(kMostFusedRows) / 32;
+  Element each[kMost];
+
+  __device__ __forceinline__ void begin(const Arguments& a, int tile, int count) {
+    if (tile >= a.tiles) return;
+#pragma unroll
+    for (int i = 0; i < kMost; ++i) {
+      if (i < count) each[i].begin(a, tile, static_cast<int>(threadIdx.x) % 32 + 32 * i);
+    }
+  }
+};
+
+/** The warp that finishes tiles. What a tile's sums will meet is asked for a tile ahead: it may come from memory. */
+__device__ __forceinline__ void finishTiles(const Arguments& a, uint8_t* shared, uint32_t base) {
+  const Partials partials(a, shared);
+  const auto* const inputScales = reinterpret_cast<const float*>(shared + a.layout.scales);
+  const int count = (a.outputs * static_cast<int>(a.x.rows) + 31) / 32, stride = static_cast<int>(gridDim.x);
+  ptx::waitForPredecessors();
+  int ordinal = 0;
+  Elements now, next;
+  now.begin(a, static_cast<int>(blockIdx.x), count);
+  for (int tile = static_cast<int>(blockIdx.x); tile < a.tiles; tile += stride) {
+    next.begin(a, tile + stride, count);
+    const Turn turn(base, a.layout, ordinal++);
+    ptx::waitBarrier(turn.full(), turn.phase);
+#pragma unroll
+    for (int i = 0; i < Elements::kMost; ++i) {
+      if (i < count) now.each[i].finish(a, partials, inputScales, turn.turn);
+    }
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) ptx::arrive(turn.free());
+    now = next;
+  }
+}
 
 }  // namespace octavo::cuda::rows

@@ -7,10 +7,10 @@ namespace octavo::cuda::rows {
 
 bool canMultiplyE4m3(const FusedLinear& fused, const QuantizedMatrix& weight, const DeviceTraits& traits);
 void launchE4m3(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias, const DeviceTraits& traits,
-                cudaStream_t stream, int sharing);
+                cudaStream_t stream);
 
 bool canMultiplyTiles(const FusedLinear& fused, const QuantizedMatrix& weight);
 void launchTiles(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias, const DeviceTraits& traits,
-                 cudaStream_t stream, int sharing);
+                 cudaStream_t stream);
 
 }  // namespace octavo::cuda::rows

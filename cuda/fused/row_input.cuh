@@ -13,7 +13,7 @@
 namespace octavo::cuda::rows {
 
 constexpr int kWorkersMeet = 1;  // the named barrier of the warps that multiply
-constexpr int kBatch = 4;        // chunks of a thread whose loads are in flight together
+constexpr int kBatch = 2;        // chunks of a thread whose loads are in flight together
 
 __device__ __forceinline__ void meetWorkers() { ptx::meet(kWorkersMeet, kWorkers); }
 
@@ -29,7 +29,7 @@ struct Chunks {
   uint4 bits[kBatch];
 };
 
-/** A thread takes chunks threadIdx.x + 256 · i of every row, whatever the number of rows: a row's sums are its own. */
+/** A thread takes chunks threadIdx.x + 512 · i of every row, whatever the number of rows: a row's sums are its own. */
 template <DType kType>
 class InputRows {
  public:

@@ -1,16 +1,19 @@
 // A product of few rows as a link in a chain of kernels: bound by reading the weight, and by nothing between two links.
 //
 // A block takes whole tiles of 16 rows of the weight, as many as others. One lane brings them, 8 KB at a time, into a
-// ring in shared memory; eight warps take an eighth of each slot and multiply it with all rows of x on the tensor cores
-// (mma.m16n8: up to eight rows cost what one does). What stands before the product is done once a block, in shared
-// memory: the norm of x costs a read of x; what stands behind it, where an output's last sum is made.
+// ring in shared memory; two teams of eight warps take slots in turn, a warp an eighth, and multiply it with all rows of x
+// on the tensor cores (mma.m16n8: up to eight rows cost what one does); one warp finishes tiles. What stands before the
+// product is done once a block, in shared memory: the norm of x costs a read of x; what stands behind it, where an output's
+// last sum is made.
 //
-// The chain: a kernel lets the next one begin at once, and half of a multiprocessor's memory is left to it. So the next
-// one's ring is full of weights, which depend on nothing, when this one ends; what is left between them is the read of x
-// from the L2, while the copies of the one after fill the memory's time. Bytes: the weight once; x and norm a block.
+// The chain: a kernel lets the next one begin at once, and its blocks begin where those of this one have ended. So the next
+// one's rings are full of weights, which depend on nothing, when the last block ends; what is left between them is the read
+// of x from the L2. Bytes: the weight once; x and norm a block.
 //
-// Ladder (own probe of the chain of an 8B model, H200, 2026-11-29): a warp a row 4.03 ms, one persistent kernel with a
-// barrier an op 3.71 ms, its bytes alone 3.31 ms. This form has not been measured.
+// Ladder (the chain of an 8B model, products alone, H200): by own probe, 2026-11-29, a warp a row 4.03 ms, one persistent
+// kernel with a barrier an op 3.71 ms, its bytes alone 3.31 ms. This form with one team that finishes its own tiles,
+// 2026-12-01: 3.92 ms; with two teams and a warp that finishes: 3.72, of e4m3 2.35, where that warp waited for scales, which
+// it now asks for a tile ahead; of four bits 1.95 with one team, not measured with two.
 #pragma once
 
 #include "cuda/fused/row_end.cuh"
@@ -55,31 +58,34 @@ __device__ __forceinline__ void multiplySlots(Weights& weights, Sums& sums, Curs
 
 template <typename Weights>
 __device__ __forceinline__ void multiplyTiles(const Arguments& a, uint8_t* shared, uint32_t base) {
+  constexpr int kTogether = Weights::kTogether;
+  const int team = static_cast<int>(threadIdx.x) / (32 * kTeamWarps);
   Weights weights(a, shared);
-  Cursor from(base, a.layout);
-  TileEnd end(a, shared);
-  int turn = 0;
+  Cursor from(base, a.layout, team, kTeams);
+  const Partials partials(a, shared);
+  int ordinal = 0, piece = team;  // of a tile, the team's first
   for (int tile = static_cast<int>(blockIdx.x); tile < a.tiles; tile += static_cast<int>(gridDim.x)) {
-    end.begin(tile);
     weights.beginTile(tile);
     Sums sums;
-    constexpr int kTogether = Weights::kTogether;
-    int piece = 0;
 #pragma unroll 1
-    for (; piece + kTogether <= a.pieces; piece += kTogether) multiplySlots<kTogether>(weights, sums, from, piece);
+    for (; piece + kTeams * (kTogether - 1) < a.pieces; piece += kTeams * kTogether) {
+      multiplySlots<kTogether>(weights, sums, from, piece);
+    }
     if constexpr (kTogether > 1) {
 #pragma unroll 1
-      for (; piece < a.pieces; ++piece) multiplySlots<1>(weights, sums, from, piece);
+      for (; piece < a.pieces; piece += kTeams) multiplySlots<1>(weights, sums, from, piece);
     }
-    end.template leave<Weights::kSeparates>(sums, turn);
-    meetWorkers();
-    end.finish(turn);
-    turn ^= 1;
+    piece -= a.pieces;
+    const Turn turn(base, a.layout, ordinal++);
+    ptx::waitBarrier(turn.free(), turn.phase ^ 1);
+    partials.leave<Weights::kSeparates>(sums, turn.turn);
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) ptx::arrive(turn.full());
   }
 }
 
 template <typename Weights>
-__global__ void __launch_bounds__(kThreads, 2) rowProductKernel(const __grid_constant__ Arguments a) {
+__global__ void __launch_bounds__(kThreads, 1) rowProductKernel(const __grid_constant__ Arguments a) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   extern __shared__ uint8_t unaligned[];
   const uint32_t first = ptx::sharedAddress(unaligned);
@@ -90,6 +96,7 @@ __global__ void __launch_bounds__(kThreads, 2) rowProductKernel(const __grid_con
     initRing(base, a.layout);
   }
   __syncthreads();
+  if (threadIdx.x >= kWorkers + 32) return finishTiles(a, shared, base);
   if (threadIdx.x >= kWorkers) {
     if (threadIdx.x == kWorkers) bringTiles<Weights>(a, base);
     return;

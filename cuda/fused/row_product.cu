@@ -12,7 +12,7 @@ int64_t piecesOf(const Matrix& x) { return ceilDivide(x.columns, rows::kSlabs * 
 
 rows::Places placesOf(const Matrix& x) {
   rows::Places places;
-  places.steps = piecesOf(x) * rows::kWarps;
+  places.steps = piecesOf(x) * rows::kTeamWarps;
   places.rows = x.rows;
   return places;
 }
@@ -25,9 +25,9 @@ bool canMultiplyRows(const FusedLinear& fused, const Matrix& weight, const Devic
 }
 
 void launchRowProduct(const FusedLinear& fused, const Matrix& weight, const Vector& bias, const DeviceTraits& traits,
-                      cudaStream_t stream, int sharing) {
+                      cudaStream_t stream) {
   const int outputs = rows::slabOutputs(fused);
-  rows::Arguments a = rows::argumentsOf(fused, bias, outputs, piecesOf(fused.x), placesOf(fused.x), sharing);
+  rows::Arguments a = rows::argumentsOf(fused, bias, outputs, piecesOf(fused.x), placesOf(fused.x));
   a.map = slabMapOf(weight, outputs, rows::kSlabs);
   if (weight.dtype == DType::kBF16) rows::launch<rows::DenseRows<DType::kBF16>>(a, traits, stream);
   else rows::launch<rows::DenseRows<DType::kF16>>(a, traits, stream);
@@ -40,9 +40,9 @@ bool canMultiplyRows(const FusedLinear& fused, const QuantizedMatrix& weight, co
 }
 
 void launchRowProduct(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias,
-                      const DeviceTraits& traits, cudaStream_t stream, int sharing) {
-  if (weight.codeType == CodeType::kE4M3) rows::launchE4m3(fused, weight, bias, traits, stream, sharing);
-  else rows::launchTiles(fused, weight, bias, traits, stream, sharing);
+                      const DeviceTraits& traits, cudaStream_t stream) {
+  if (weight.codeType == CodeType::kE4M3) rows::launchE4m3(fused, weight, bias, traits, stream);
+  else rows::launchTiles(fused, weight, bias, traits, stream);
 }
 
 }  // namespace octavo::cuda

@@ -14,7 +14,7 @@ int64_t piecesOf(const Matrix& x) { return ceilDivide(x.columns, kSlabs * kSlabB
 
 Places placesOf(const Matrix& x, const QuantizedMatrix& weight) {
   Places places;
-  places.steps = piecesOf(x) * kWarps;
+  places.steps = piecesOf(x) * kTeamWarps;
   places.rows = x.rows;
   places.inputScales = x.rows * (hasGroups(weight) ? x.columns / kScaledCodes : 1);
   return places;
@@ -35,9 +35,9 @@ bool canMultiplyE4m3(const FusedLinear& fused, const QuantizedMatrix& weight, co
 }
 
 void launchE4m3(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias, const DeviceTraits& traits,
-                cudaStream_t stream, int sharing) {
+                cudaStream_t stream) {
   const int outputs = slabOutputs(fused);
-  Arguments a = argumentsOf(fused, bias, outputs, piecesOf(fused.x), placesOf(fused.x, weight), sharing);
+  Arguments a = argumentsOf(fused, bias, outputs, piecesOf(fused.x), placesOf(fused.x, weight));
   a.map = codeSlabMapOf(weight.codes, weight.rows, weight.columns, weight.codeStride, outputs, kSlabs);
   a.scales = weight.scales;
   a.scaleType = weight.scaleType;

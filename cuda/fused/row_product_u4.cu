@@ -35,8 +35,8 @@ bool canMultiplyTiles(const FusedLinear& fused, const QuantizedMatrix& weight) {
 }
 
 void launchTiles(const FusedLinear& fused, const QuantizedMatrix& weight, const Vector& bias, const DeviceTraits& traits,
-                 cudaStream_t stream, int sharing) {
-  Arguments a = argumentsOf(fused, bias, kStripRows, piecesOf(fused), placesOf(fused), sharing);
+                 cudaStream_t stream) {
+  Arguments a = argumentsOf(fused, bias, kStripRows, piecesOf(fused), placesOf(fused));
   a.groupShift = groupShiftOf(weight);
   a.slotGroups = static_cast<int32_t>(std::max<int64_t>(1, slotColumns(fused) >> a.groupShift));
   a.scaleType = weight.scaleType;

@@ -12,7 +12,7 @@
 namespace octavo::cuda::rows {
 
 constexpr int kBits = 4, kStripBytes = stripBytes(kBits);
-constexpr int kStrips = kSlotBytes / kStripBytes, kShare = kStrips / kWarps;
+constexpr int kStrips = kSlotBytes / kStripBytes, kShare = kStrips / kTeamWarps;
 constexpr int kStripSteps = kTileColumns * 2 / kStepBytes;  // of x beside a strip
 constexpr int kHalfScales = 512, kScaleBytes = 2 * kHalfScales;  // of up to 16 groups of a strip, gate and up
 constexpr int kHalfZeros = 256, kZeroBytes = 2 * kHalfZeros;
@@ -36,7 +36,7 @@ class TileCodes {
       : input_(reinterpret_cast<const uint4*>(shared + a.layout.input)), rows_(static_cast<int>(a.x.rows)),
         isBf16Scale_(a.scaleType == DType::kBF16), hasZeros_(a.hasZeros), hasSmallGroups_(a.groupShift == 5) {
     const bool gates = a.end == ProductEnd::kSwiglu;
-    const int warp = static_cast<int>(threadIdx.x) / 32, g = static_cast<int>(threadIdx.x) % 32 / 4;
+    const int warp = teamWarp(), g = static_cast<int>(threadIdx.x) % 32 / 4;
     pieceSteps_ = (gates ? kStrips / 2 : kStrips) * kStripSteps;
 #pragma unroll
     for (int i = 0; i < kShare; ++i) {

@@ -2,7 +2,7 @@
 //
 // A form of weight has: Input, which brings x; bring, which asks for a slot; prepare, which a warp calls before it waits for
 // slots, and multiply, which it calls then. It takes kTogether slots at once, so that its waits for shared memory and for
-// products overlap: one at a time a slot of e4m3 took 200 ns, and memory brings one every 240.
+// products overlap: by one team, one at a time, a slot of e4m3 took 200 ns, and memory brings one every 240.
 #pragma once
 
 #include "cuda/fused/row_input.cuh"
@@ -19,6 +19,9 @@ struct Sums {
   float even[4] = {}, odd[4] = {};
 };
 
+/** Of a team. */
+__device__ __forceinline__ int teamWarp() { return static_cast<int>(threadIdx.x) / 32 % kTeamWarps; }
+
 /** x for this lane's share of a step of 64 bytes; zeros where there is no such row. */
 __device__ __forceinline__ uint4 inputOf(const uint4* input, int step, int rows) {
   const int lane = threadIdx.x % 32;
@@ -32,7 +35,7 @@ struct SlabRow {
 
   __device__ __forceinline__ explicit SlabRow(const Arguments& a) {
     const bool gates = a.end == ProductEnd::kSwiglu;
-    const int lane = threadIdx.x % 32, warp = static_cast<int>(threadIdx.x) / 32;
+    const int lane = threadIdx.x % 32, warp = teamWarp();
     const int slabBytes = gates ? kTile / 2 * kSlabBytes : kTile * kSlabBytes;
     const int halfBytes = gates ? kSlotBytes / 2 : kTile / 2 * kSlabBytes;
     row = static_cast<uint32_t>(warp / 2 * slabBytes + lane / 8 % 2 * halfBytes + lane % 8 * kSlabBytes);
@@ -80,7 +83,7 @@ class DenseRows {
   __device__ __forceinline__ void prepare(int piece) {
 #pragma unroll
     for (int i = 0; i < kSlots; ++i) {
-      x_[i] = inputOf(input_, (piece + i) * kWarps + static_cast<int>(threadIdx.x) / 32, rows_);
+      x_[i] = inputOf(input_, (piece + i * kTeams) * kTeamWarps + teamWarp(), rows_);
     }
   }
 

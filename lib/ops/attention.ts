@@ -7,7 +7,7 @@ import type { Int32s } from './indices.js'
 import { cacheBuffer, nativeCache } from './kv-cache.js'
 import type { KvCacheArgument } from './kv-cache.js'
 import { callOps } from './load.js'
-import type { NativeKvCache, NativeMatrix } from './native.js'
+import type { NativeAttention, NativeKvCache, NativeMatrix } from './native.js'
 import { readOptions } from './options.js'
 import { deviceOf, isBuffer, nativeHeads, nativeMatrix, nativeVector, shapeOf } from './shape.js'
 import type { HeadsArgument } from './shape.js'
@@ -77,7 +77,7 @@ export interface AttentionOptions {
   valueScale?: number
 }
 
-const attentionNames = {
+export const attentionNames = {
   layer: true,
   queryStart: true,
   contextLength: true,
@@ -112,6 +112,32 @@ function nativeSums(sums: DeviceBuffer<'fp32'>): NativeMatrix {
   )
 }
 
+type Scale = 'keyScale' | 'valueScale'
+
+/** The addon's form of attention of `query`, but for the cache's scales. */
+export function attentionCall(
+  out: HeadsArgument,
+  query: HeadsArgument,
+  cache: NativeKvCache,
+  options: Omit<AttentionOptions, Scale>,
+): Omit<NativeAttention, Scale> {
+  const nativeQuery = nativeHeads('query', query)
+  return {
+    out: nativeHeads('out', out),
+    query: nativeQuery,
+    cache,
+    layer: options.layer,
+    queryStart: int32s('queryStart', options.queryStart),
+    contextLength: int32s('contextLength', options.contextLength),
+    blockTable: int32s('blockTable', options.blockTable),
+    scale: options.scale === undefined ? 1 / Math.sqrt(nativeQuery.dim) : options.scale,
+    window: options.window === undefined ? 0 : options.window,
+    softCap: options.softCap === undefined ? 0 : options.softCap,
+    sinks: options.sinks === undefined ? null : nativeVector('sinks', options.sinks),
+    logSumExp: options.logSumExp === undefined ? null : nativeSums(options.logSumExp),
+  }
+}
+
 /** Causal attention of `query` over the cache, query heads grouped over KV heads; `out` has query's shape. */
 export function pagedAttention(
   out: HeadsArgument,
@@ -120,22 +146,10 @@ export function pagedAttention(
   options: AttentionOptions,
 ): void {
   const read = readOptions(options, attentionNames)
-  const nativeQuery = nativeHeads('query', query)
   const native = nativeCache('cache', cache)
   requireTensorScales(native, read)
   const call = {
-    out: nativeHeads('out', out),
-    query: nativeQuery,
-    cache: native,
-    layer: read.layer,
-    queryStart: int32s('queryStart', read.queryStart),
-    contextLength: int32s('contextLength', read.contextLength),
-    blockTable: int32s('blockTable', read.blockTable),
-    scale: read.scale === undefined ? 1 / Math.sqrt(nativeQuery.dim) : read.scale,
-    window: read.window === undefined ? 0 : read.window,
-    softCap: read.softCap === undefined ? 0 : read.softCap,
-    sinks: read.sinks === undefined ? null : nativeVector('sinks', read.sinks),
-    logSumExp: read.logSumExp === undefined ? null : nativeSums(read.logSumExp),
+    ...attentionCall(out, query, native, read),
     keyScale: read.keyScale === undefined ? 1 : read.keyScale,
     valueScale: read.valueScale === undefined ? 1 : read.valueScale,
   }

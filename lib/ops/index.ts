@@ -50,7 +50,9 @@ export type {
   KvCodeType,
 } from './kv-cache.js'
 export { copyBlocks, kvWrite, ropeKvWrite } from './kv-write.js'
-export type { BlocksArgument, KvScaleOptions, RopeKvWriteOptions } from './kv-write.js'
+export { ropeAttention } from './rope-attention.js'
+export type { RopeAttentionOptions } from './rope-attention.js'
+export type { BlocksArgument, KvScaleOptions, RopeKvWriteOptions, Step } from './kv-write.js'
 export { expandedAttention, latentAttention, latentRead, latentWrite } from './latent.js'
 export type {
   ExpandedAttentionOptions,

@@ -12,7 +12,7 @@ import type { Int64s } from './indices.js'
 import { cacheBuffer, kvBlockBytes, nativeCache } from './kv-cache.js'
 import type { CodedKvCache, KvCacheArgument } from './kv-cache.js'
 import { callOps } from './load.js'
-import type { NativeKvCache, NativeVector } from './native.js'
+import type { NativeKvCache, NativeRopeKvWrite, NativeVector } from './native.js'
 import { readOptions } from './options.js'
 import { deviceOf, isBuffer, nativeHeads, nativeVector, requireObject, shapeOf } from './shape.js'
 import type { HeadsArgument } from './shape.js'
@@ -107,7 +107,7 @@ export interface RopeKvWriteOptions extends RopeOptions, KvScaleOptions {
   epsilon?: number
 }
 
-const ropeKvWriteNames: Record<keyof RopeKvWriteOptions, true> = {
+export const ropeKvWriteNames: Record<keyof RopeKvWriteOptions, true> = {
   ...ropeNames,
   ...scaleNames,
   layer: true,
@@ -115,6 +115,44 @@ const ropeKvWriteNames: Record<keyof RopeKvWriteOptions, true> = {
   queryNorm: true,
   keyNorm: true,
   epsilon: true,
+}
+
+/** A step on its way into a cache. */
+export interface Step {
+  cache: KvCacheArgument
+  query: HeadsArgument
+  key: HeadsArgument
+  value: HeadsArgument
+}
+
+/** The addon's form of a step, whose arguments lie apart. */
+export function ropeKvWriteCall(
+  { cache, query, key, value }: Step,
+  options: RopeKvWriteOptions,
+): NativeRopeKvWrite {
+  const native = nativeCache('cache', cache)
+  const norm = (name: string, weight: DeviceBuffer<FloatDType> | undefined): NativeVector | null =>
+    weight === undefined ? null : nativeVector(name, weight)
+  const call = {
+    cache: native,
+    layer: options.layer,
+    query: nativeHeads('query', query),
+    key: nativeHeads('key', key),
+    value: nativeHeads('value', value),
+    slots: int64s('slots', options.slots),
+    ...readRope(options),
+    queryNorm: norm('queryNorm', options.queryNorm),
+    keyNorm: norm('keyNorm', options.keyNorm),
+    epsilon: options.epsilon === undefined ? 1e-6 : options.epsilon,
+    ...readScales(options, native),
+  }
+  const memory = cacheBuffer('cache', cache)
+  const norms = { queryNorm: options.queryNorm, keyNorm: options.keyNorm }
+  requireApart({ query, key, value, ...norms, cache: memory })
+  requireApart({ key, value, ...norms, cache: memory })
+  requireApart({ cache: memory, value, ...norms })
+  requireDistinct(call.slots)
+  return call
 }
 
 /**
@@ -128,30 +166,8 @@ export function ropeKvWrite(
   value: HeadsArgument,
   options: RopeKvWriteOptions,
 ): void {
-  const read = readOptions(options, ropeKvWriteNames)
-  const native = nativeCache('cache', cache)
-  const norm = (name: string, weight: DeviceBuffer<FloatDType> | undefined): NativeVector | null =>
-    weight === undefined ? null : nativeVector(name, weight)
-  const call = {
-    cache: native,
-    layer: read.layer,
-    query: nativeHeads('query', query),
-    key: nativeHeads('key', key),
-    value: nativeHeads('value', value),
-    slots: int64s('slots', read.slots),
-    ...readRope(read),
-    queryNorm: norm('queryNorm', read.queryNorm),
-    keyNorm: norm('keyNorm', read.keyNorm),
-    epsilon: read.epsilon === undefined ? 1e-6 : read.epsilon,
-    ...readScales(read, native),
-  }
-  const memory = cacheBuffer('cache', cache)
-  const norms = { queryNorm: read.queryNorm, keyNorm: read.keyNorm }
-  requireApart({ query, key, value, ...norms, cache: memory })
-  requireApart({ key, value, ...norms, cache: memory })
-  requireApart({ cache: memory, value, ...norms })
-  requireDistinct(call.slots)
-  callOps((ops) => ops.ropeKvWrite(deviceOf('cache', memory), call))
+  const call = ropeKvWriteCall({ cache, query, key, value }, readOptions(options, ropeKvWriteNames))
+  callOps((ops) => ops.ropeKvWrite(deviceOf('cache', cacheBuffer('cache', cache)), call))
 }
 
 /** A cache of any kind: a buffer whose first axis is blocks, or codes. */

@@ -73,6 +73,33 @@ export interface NativeKvWrite {
   valueHeadScales: NativeVector | null
 }
 
+export interface NativeRopeKvWrite extends NativeKvWrite {
+  query: NativeHeads
+  positions: Int32Array
+  inverseFrequencies: Float32Array
+  magnitude: number
+  queryNorm: NativeVector | null
+  keyNorm: NativeVector | null
+  epsilon: number
+}
+
+export interface NativeAttention {
+  out: NativeHeads
+  query: NativeHeads
+  cache: NativeKvCache
+  layer: number
+  queryStart: Int32Array
+  contextLength: Int32Array
+  blockTable: Int32Array
+  scale: number
+  window: number
+  softCap: number
+  sinks: NativeVector | null
+  logSumExp: NativeMatrix | null
+  keyScale: number
+  valueScale: number
+}
+
 /** Handles of its buffers; see cpp/ops/quantized_matrix.h. */
 export interface NativeQuantizedWeight {
   codeType: string
@@ -242,18 +269,7 @@ export interface NativeOps {
     },
   ): void
   kvWrite(device: number, call: NativeKvWrite): void
-  ropeKvWrite(
-    device: number,
-    call: NativeKvWrite & {
-      query: NativeHeads
-      positions: Int32Array
-      inverseFrequencies: Float32Array
-      magnitude: number
-      queryNorm: NativeVector | null
-      keyNorm: NativeVector | null
-      epsilon: number
-    },
-  ): void
+  ropeKvWrite(device: number, call: NativeRopeKvWrite): void
   /** `to` and `from` are handles of buffers, `copies` pairs of (from, to). */
   copyBlocks(
     device: number,
@@ -266,25 +282,8 @@ export interface NativeOps {
       copies: Int32Array
     },
   ): void
-  pagedAttention(
-    device: number,
-    call: {
-      out: NativeHeads
-      query: NativeHeads
-      cache: NativeKvCache
-      layer: number
-      queryStart: Int32Array
-      contextLength: Int32Array
-      blockTable: Int32Array
-      scale: number
-      window: number
-      softCap: number
-      sinks: NativeVector | null
-      logSumExp: NativeMatrix | null
-      keyScale: number
-      valueScale: number
-    },
-  ): void
+  pagedAttention(device: number, call: NativeAttention): void
+  ropeAttention(device: number, call: NativeAttention & NativeRopeKvWrite): void
   latentWrite(
     device: number,
     call: { cache: NativeLatentCache; layer: number; rows: NativeMatrix; slots: BigInt64Array },

@@ -19,21 +19,17 @@ const CodedFormat kFp8Blocks = {CodeType::kE4M3, DType::kF32, 128, 128, {Activat
 /** Those of one format side by side. */
 std::vector<ChainCase> chainCases() {
   return {
-      {"8B bf16, products", 1, nullptr, 0, 2},
-      {"8B bf16, products, kernels one by one", 1, nullptr, 0, 1},
-      {"8B bf16, context 256", 1, nullptr, 256, 2},
-      {"8B bf16, context 256, kernels one by one", 1, nullptr, 256, 1},
-      {"8B bf16, context 256, 2 sequences", 2, nullptr, 256, 2},
-      {"8B bf16, context 256, 4 sequences", 4, nullptr, 256, 2},
-      {"8B FP8 channel/token, products", 1, &kFp8, 0, 2},
-      {"8B FP8 channel/token, context 256", 1, &kFp8, 256, 2},
-      {"8B FP8 channel/token, context 256, kernels one by one", 1, &kFp8, 256, 1},
-      {"8B FP8 channel/token, context 256, 4 sequences", 4, &kFp8, 256, 2},
-      {"8B W4A16, products", 1, &kW4, 0, 2},
-      {"8B W4A16, context 256", 1, &kW4, 256, 2},
-      {"8B W4A16, context 256, kernels one by one", 1, &kW4, 256, 1},
-      {"8B W4A16, context 256, 4 sequences", 4, &kW4, 256, 2},
-      {"8B FP8 blocks, context 256", 1, &kFp8Blocks, 256, 2},
+      {"8B bf16, products", 1, nullptr, 0},
+      {"8B bf16, context 256", 1, nullptr, 256},
+      {"8B bf16, context 256, 2 sequences", 2, nullptr, 256},
+      {"8B bf16, context 256, 4 sequences", 4, nullptr, 256},
+      {"8B FP8 channel/token, products", 1, &kFp8, 0},
+      {"8B FP8 channel/token, context 256", 1, &kFp8, 256},
+      {"8B FP8 channel/token, context 256, 4 sequences", 4, &kFp8, 256},
+      {"8B W4A16, products", 1, &kW4, 0},
+      {"8B W4A16, context 256", 1, &kW4, 256},
+      {"8B W4A16, context 256, 4 sequences", 4, &kW4, 256},
+      {"8B FP8 blocks, context 256", 1, &kFp8Blocks, 256},
   };
 }
 
@@ -55,7 +51,7 @@ class LastWeights {
 
 bool run(const ChainCase& of, const ChainWeights& weights, const Card& card, PlainRead& read, cudaStream_t stream) {
   const ChainModel model(of, weights, stream);
-  const ChainLaunch to{card.traits, of.sharing, stream};
+  const ChainLaunch to{card.traits, stream};
   model.step(to);
   cuda::check(cudaStreamSynchronize(stream), of.name);
   Report report(of.name);

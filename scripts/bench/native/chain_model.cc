@@ -90,9 +90,10 @@ void ChainModel::attend(int32_t layer, const ChainLaunch& to) const {
   write.positions = positions_.data();
   write.inverseFrequencies = frequencies_.data();
   write.slots = slots_.data();
-  cuda::launchRopeWrite(attention.cache, attention.layer, write, to.traits, to.stream);
   attention.query = write.query;
   attention.out.data = mixed_.data();
+  if (cuda::canAttendRows(attention, write, to.traits)) return cuda::launchAttendRows(attention, write, to.stream);
+  cuda::launchRopeWrite(attention.cache, attention.layer, write, to.traits, to.stream);
   cuda::launchPagedAttention(attention, to.traits, to.stream);
 }
 

@@ -15,7 +15,6 @@ struct ChainCase {
   int64_t rows;                // sequences, each of one token
   const CodedFormat* format;   // of the layers, bf16 where none is given; the head is of bf16
   int32_t context;             // tokens of each; 0: products alone
-  int sharing;                 // see ChainLaunch
 };
 
 /** The weights of the model, which cases of one format share: to make them takes longer than to time a case. */

@@ -23,7 +23,7 @@ class DenseLink : public ChainWeight {
   size_t bytes() const override { return values_.bytes(); }
   void launch(const FusedLinear& fused, const ChainLaunch& to) const override {
     requireKernel(cuda::canMultiplyRows(fused, matrix_, to.traits));
-    cuda::launchRowProduct(fused, matrix_, {}, to.traits, to.stream, to.sharing);
+    cuda::launchRowProduct(fused, matrix_, {}, to.traits, to.stream);
   }
 
  private:
@@ -49,7 +49,7 @@ class CodedLink : public ChainWeight {
   size_t bytes() const override { return codes_.bytes() + scales_.bytes(); }
   void launch(const FusedLinear& fused, const ChainLaunch& to) const override {
     requireKernel(cuda::canMultiplyRows(fused, matrix_, to.traits));
-    cuda::launchRowProduct(fused, matrix_, {}, to.traits, to.stream, to.sharing);
+    cuda::launchRowProduct(fused, matrix_, {}, to.traits, to.stream);
   }
 
  private:

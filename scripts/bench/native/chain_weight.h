@@ -11,10 +11,8 @@
 
 namespace octavo::bench {
 
-/** How kernels of the chain share a multiprocessor; see cuda::launchRowProduct. */
 struct ChainLaunch {
   cuda::DeviceTraits traits;
-  int sharing = 2;
   cudaStream_t stream = nullptr;
 };
 
