@@ -60,7 +60,7 @@ function run(shape: Shape, device: Device, isTogether: boolean): Attended {
   const weight = () => scope.vector(dtype, random.values(dim, dtype))
   const norms = shape.isNormed ? { queryNorm: weight(), keyNorm: weight(), epsilon: 1e-5 } : {}
   const out = scope.heads(dtype, { tokens, heads, dim }, null)
-  const logSumExp = scope.buffer('fp32', [tokens, heads], new Float32Array(tokens * heads))
+  const logSumExp = scope.fp32([tokens, heads], new Float32Array(tokens * heads))
   const write = {
     layer,
     slots: contexts.map((context, s) =>
@@ -77,7 +77,7 @@ function run(shape: Shape, device: Device, isTogether: boolean): Attended {
     blockTable: pages.table,
     window: shape.window ?? 0,
     softCap: shape.softCap ?? 0,
-    ...(shape.hasSinks && { sinks: scope.vector('fp32', random.values(heads, 'fp32')) }),
+    ...(shape.hasSinks && { sinks: scope.fp32([heads], random.values(heads, 'fp32')) }),
     logSumExp,
   }
   if (isTogether) {
